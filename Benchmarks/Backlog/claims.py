@@ -32,7 +32,7 @@ class Backlog:
         kinds = ", ".join(f'{{"name": "kind_{n}", "queue": "queue_{n % QUEUES}", "max_attempts": 10, "priority": 2}}'
                           for n in range(KINDS))
         queues = ",".join(f"queue_{queue}" for queue in range(QUEUES))
-        self.worker = self.ask(f"select worker_id from errand.register_worker_v1("
+        self.worker = self.ask(f"select worker_id from errand_internal.register_worker_v1("
                                f"'bench', '1.0', '1 hour', '{{{queues}}}', '[{kinds}]');")[0]
 
     def ask(self, sql):
@@ -50,7 +50,7 @@ class Backlog:
         maxima = ", ".join(f"coalesce(max(queue_position) filter (where priority = {p}), {marks[p - 1]})" for p in range(1, 5))
         self.ask("\\timing on")
         row, time = self.ask(
-            f"select count(id), array_agg(id), array_agg(queue_position), {maxima} from errand.claim_v1("
+            f"select count(id), array_agg(id), array_agg(queue_position), {maxima} from errand_internal.claim_v1("
             f"'queue_{queue}', '{{{kinds}}}', {self.worker}, {batch}, array{marks}::bigint[], '{{1,2,3,4}}', false);")
         self.ask("\\timing off")
         count, ids, lines, *last = row.split("|")
@@ -59,7 +59,7 @@ class Backlog:
         self.marks[queue] = [int(line) for line in last]
         if timed:
             self.times.append(float(re.match(r"Time: ([\d.]+) ms", time)[1]))
-        self.ask(f"select errand.finish_v1({self.worker}, '{ids}', '{lines}');")
+        self.ask(f"select errand_internal.finish_v1({self.worker}, '{ids}', '{lines}');")
         self.ask(
             f"select count(*) from errand.enqueue_many((select jsonb_agg(jsonb_build_object('kind', 'kind_' || n % {KINDS}, "
             f"'queue', 'queue_' || n % {QUEUES}, 'priority', 1 + n / {QUEUES} % 4, "

@@ -22,7 +22,7 @@ insert into errand.kind (name, queue, max_attempts, priority)
 select 'kind_' || n, 'queue_' || n % 8, 10, 1 + n % 4
 from generate_series(0, 23) as n;
 
-select errand.register_worker_v1(
+select errand_internal.register_worker_v1(
     'host-' || n || ':1', '1.0', '1 hour', array(select 'queue_' || q from generate_series(0, 7) as q),
     (
         select jsonb_agg(jsonb_build_object('name', name, 'queue', queue, 'max_attempts', 10, 'priority', priority))
@@ -102,8 +102,9 @@ where (worker = 0) = (minute < date_trunc('minute', now()) - interval '1 minute'
 insert into errand.finished_total (
     queue, kind, outcome, jobs, wait_ms, run_ms, last_minute, wait_histogram, run_histogram)
 select
-    queue, kind, outcome, sum(jobs), sum(wait_ms), sum(run_ms), max(minute), errand.sum_histograms(wait_histogram),
-    errand.sum_histograms(run_histogram)
+    queue, kind, outcome, sum(jobs), sum(wait_ms), sum(run_ms), max(minute),
+    errand_internal.sum_histograms(wait_histogram),
+    errand_internal.sum_histograms(run_histogram)
 from errand.finished_per_minute
 where worker_id = 0
 group by queue, kind, outcome;

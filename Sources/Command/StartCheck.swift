@@ -98,7 +98,7 @@ extension Connection {
                     select
                     from pg_proc
                     join pg_namespace on pg_namespace.oid = pronamespace
-                    where nspname = 'errand' and proname ~ '_v\d+$'
+                    where nspname = 'errand_internal' and proname ~ '_v\d+$'
                         and not (
                             has_schema_privilege(pronamespace, 'usage')
                             and has_function_privilege(pg_proc.oid, 'execute')))

@@ -52,13 +52,13 @@ extension SingleAttempt {
         let job = try await take(id, attempt: attempt, worker: worker)
         switch interruption {
         case .cancelled: try await database.execute(Statement("select errand.cancel($1, 'by the test')", [[id]]))
-        case .leaseLost: try await database.execute(Statement("select errand.leave_v1($1, true)", [worker]))
+        case .leaseLost: try await database.execute(Statement("select errand_internal.leave_v1($1, true)", [worker]))
         case .deadline, .shutdown, nil: break
         }
         let completion = await completion(of: job, interruption: interruption)
         let progress = environment.progress.take(running: []).first
         let isRefused = try await write(completion, progress)
-        try await database.execute(Statement("select errand.leave_v1($1, false)", [worker]))
+        try await database.execute(Statement("select errand_internal.leave_v1($1, false)", [worker]))
         return Report(
             returned: state.withLock(\.returned), completion: completion, isRefused: isRefused, progress: progress)
     }
@@ -71,7 +71,7 @@ extension SingleAttempt {
         configuration.housekeeping = false
         let registration = try configuration.registration(of: environment.handlers)
         guard let worker = try await environment.database.query(registration).first?.decode(Int64.self) else {
-            throw UnexpectedReply("errand.register_worker_v1", expected: "one row", came: "none")
+            throw UnexpectedReply("errand_internal.register_worker_v1", expected: "one row", came: "none")
         }
         return worker
     }

@@ -31,7 +31,7 @@ public func withTestDatabase<T: Sendable>(
         logger: logger ?? .test)
     do {
         // The database is a copy of the template, and a copy claims nothing until it is adopted.
-        try await database.execute("select errand.record_home()")
+        try await database.execute("select errand_internal.record_home()")
         let result = try await body(database, configuration)
         await database.close()
         try await server.drop(name)

@@ -25,7 +25,8 @@ extension TestQueue {
         _ handler: H, _ job: H.Payload, _ options: EnqueueOption..., attempt: Int = 1, deadline: Duration? = nil,
         interruptedBy interruption: Interruption? = nil
     ) async throws -> HandlerRun {
-        try await database.execute(Statement("select errand.register_kinds($1)", [try Handlers([handler]).known]))
+        try await database.execute(
+            Statement("select errand_internal.register_kinds($1)", [try Handlers([handler]).known]))
         let enqueued = try await queue.enqueue(job, .all(options))
         let single = SingleAttempt(handler, database: database, deadline: deadline, logger: logger)
         let report = try await single.run(job: enqueued.id, attempt: attempt, interruption: interruption)

@@ -43,7 +43,7 @@ public func withTestQueue<T: Sendable>(
     let logger = logger ?? .test
     return try await withTestDatabase(schema: schema, logger: logger) { database, configuration in
         let handlers = Handlers(handlers)
-        try await database.execute(Statement("select errand.register_kinds($1)", [try handlers.known]))
+        try await database.execute(Statement("select errand_internal.register_kinds($1)", [try handlers.known]))
         return try await body(
             TestQueue(
                 queue: Queue(database: database), database: database, configuration: configuration, handlers: handlers,
@@ -103,7 +103,7 @@ extension TestQueue {
 
     /// Makes due jobs available, like housekeeping.
     func promote() async throws {
-        try await database.execute("select errand.promote_v1(1000000, '-infinity')")
-        try await database.execute("select errand.release_parked_v1()")
+        try await database.execute("select errand_internal.promote_v1(1000000, '-infinity')")
+        try await database.execute("select errand_internal.release_parked_v1()")
     }
 }

@@ -155,6 +155,6 @@ extension Page {
     }
 
     func state(of job: Int64) async throws -> String? {
-        try await database.query(Statement("select errand.state_of($1)", [job])).scalar(String?.self)
+        try await database.query(Statement("select errand_internal.state_of($1)", [job])).scalar(String?.self)
     }
 }

@@ -83,7 +83,7 @@ import Testing
                     select coalesce(max(extract(epoch from clock_timestamp() - query_start) * 1000), 0)::float8
                     from pg_stat_activity
                     where datname = current_database() and state = 'active'
-                        and (query ~ 'errand.finish_v1|errand.complete_v1')
+                        and (query ~ 'errand_internal.finish_v1|errand_internal.complete_v1')
                         and pid <> pg_backend_pid()
                     """
                 ).scalar(Double.self)

@@ -38,12 +38,12 @@ import Testing
     @Test("every table has a primary key or a replica identity, without which a publication refuses its deletes")
     func identities() async throws {
         try await withTestDatabase { database, _ in
-            try await database.execute("select errand.make_partitions_v1(9)")
+            try await database.execute("select errand_internal.make_partitions_v1(9)")
             let lacking = try await database.query(
                 """
                 select pg_class.oid::regclass::text
                 from pg_class
-                where relnamespace = any (errand.namespaces()) and relkind in ('r', 'p') and relnatts > 0
+                where relnamespace = any (errand_internal.namespaces()) and relkind in ('r', 'p') and relnatts > 0
                     and relreplident = 'd'
                     and not exists (select from pg_index where indrelid = pg_class.oid and indisprimary)
                 """)
@@ -59,7 +59,7 @@ import Testing
                 #"""
                 select oid::regprocedure::text
                 from pg_proc
-                where pronamespace = any (errand.namespaces())
+                where pronamespace = any (errand_internal.namespaces())
                     and strpos(regexp_replace(prosrc, $$--[^\n]*|\mE'([^']|'')*'$$, '', 'g'), E'\\') > 0
                 """#)
             #expect(try dependent.column(0, as: String.self) == [])

@@ -4,17 +4,17 @@
 --   object     call or view, roles, comment         of the topic before
 --   signature  arguments with their defaults, result, roles
 --
--- Functions with a version in their name are for programs. Those without a topic are for views, which call them with
--- the rights of their reader.
+-- Functions with a version in their name are for programs. Views call some of errand_internal with the rights of their
+-- reader.
 with declared as (
     select object, is_view, topics, array_to_string(array(select unnest(roles) order by 1), ', ') as roles
     from errand.declaration
     where roles && '{enqueuer,ops,monitor}' and object !~ '_v[0-9]+$'
-        and (topics <> '{}' or split_part(object, '.', 1) <> 'errand')
+        and split_part(object, '.', 1) <> 'errand_internal'
 ),
 topic as (
     select topic as name, about, row_number() over () as index
-    from errand.help_topics()
+    from errand_internal.help_topics()
     union all
     select name, obj_description(oid, 'pg_namespace'), 1000 + row_number() over (order by name)
     from errand.app

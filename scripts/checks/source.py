@@ -243,6 +243,12 @@ def columns():
                 yield path, number, f"has {len(line)} columns: wrap at 120"
 
 
+def engine_schema(path):
+    """What people call is on a page of errand.help; two functions are for migrations, one for the library."""
+    is_public = "views" in path.parts or any(line.startswith("-- errand: topic ") for _, line in lines(path))
+    return "errand" if is_public or path.stem in ("guard_put", "guard_drop", "enqueue_payloads_v1") else "errand_internal"
+
+
 def objects():
     """A script of functions or views creates one object, of its own name; a trigger belongs to its function's file."""
     pattern = re.compile(r"^create (?:or replace )?(function|aggregate|procedure|view|materialized view) (\w+)\.(\w+)")
@@ -253,7 +259,7 @@ def objects():
             for number, what, schema, name in created:
                 yield path, number, f"creates the {what} {schema}.{name}: it needs a file of its own, {name}.sql"
             continue
-        schema = {"engine": "errand", "front": "errand_front"}.get(path.parts[1], path.parts[2])
+        schema = {"engine": engine_schema(path), "front": "errand_front"}.get(path.parts[1], path.parts[2])
         if not created:
             yield path, 1, "creates no function or view"
         for number, what, its_schema, name in created:

@@ -24,7 +24,8 @@ package enum EngineSchema {
         Migrator(
             version: version, parts: [part] + apps,
             completion: [
-                "do $$ begin perform errand.make_partitions_v1(); end $$", "select * from errand.apply_rights()",
+                "do $$ begin perform errand_internal.make_partitions_v1(); end $$",
+                "select * from errand_internal.apply_rights()",
             ])
     }
 }

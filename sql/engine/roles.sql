@@ -7,9 +7,10 @@
 --   errand_monitor    dashboards and alerts: status without the content or owners of jobs
 --
 -- Roles belong to the whole server, and the login that migrates may not be allowed to create them. Then nothing fails:
--- the existing roles get their rights, and errand.apply_rights returns what is missing. PUBLIC gets no right.
+-- the existing roles get their rights, and errand_internal.apply_rights returns what is missing. PUBLIC gets no right.
 revoke execute on function
-    errand.namespaces(), errand.app_rows(text), errand.rights(), errand.apply_rights(), errand.missing_rights(text[]),
-    errand.foreign_objects(), errand.lacking_rights_v1(text)
+    errand_internal.namespaces(), errand_internal.app_rows(text), errand_internal.rights(),
+    errand_internal.apply_rights(), errand_internal.missing_rights(text[]),
+    errand_internal.foreign_objects(), errand_internal.lacking_rights_v1(text)
 from public;
-select errand.apply_rights();
+select errand_internal.apply_rights();

@@ -1,7 +1,7 @@
 import Postgres
 
 /// The front of many cells as SQL texts: what its schema `errand_front` holds. The schema `errand` of a front is made
-/// from a cell's catalog instead, by `errand.front_script`.
+/// from a cell's catalog instead, by `errand_internal.front_script`.
 ///
 /// The folder is laid out as the engine's.
 package enum FrontSchema {

@@ -102,8 +102,9 @@ struct MigrateCommand: AsyncParsableCommand {
         if scripts > 0 { Swift.print("applied \(scripts) functions and views") }
         if steps.isEmpty { Swift.print("up to date") }
         if let cell {
-            let isNew = try await connection.query(Statement("select errand.set_cell($1::int)", [cell])).scalar(
-                Bool.self)
+            let isNew = try await connection.query(
+                Statement("select errand_internal.set_cell($1::int)", [cell])
+            ).scalar(Bool.self)
             Swift.print(isNew ? "this database is cell \(cell) now" : "this database is cell \(cell)")
         }
         if let original = try await connection.query("select errand.copy_of()").scalar(String?.self) {

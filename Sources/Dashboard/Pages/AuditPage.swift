@@ -60,7 +60,7 @@ struct AuditPage {
     static func query(where condition: String) -> String {
         """
         select id, done_at, who, acting_as, application_name, action,
-            case when errand.sees_content() then left(errand.mask_secrets(target)::text, 300) end as target, reason, jobs,
+            case when errand_internal.sees_content() then left(errand.mask_secrets(target)::text, 300) end as target, reason, jobs,
             job_ids[1:3] as first_jobs, person, request
         from errand.audit
         where \(condition)

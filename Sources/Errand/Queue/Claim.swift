@@ -25,7 +25,7 @@ struct Claim {
 
     var statement: Statement {
         Statement(
-            "select * from errand.claim_v1($1, $2, $3, $4::int4, $5, $6, $7, $8::int4, $9, $10, $11)",
+            "select * from errand_internal.claim_v1($1, $2, $3, $4::int4, $5, $6, $7, $8::int4, $9, $10, $11)",
             [
                 queue, kinds, workerID, limit, starts, priorities.map(Int16.init), isDurable, min(beginsNow, limit),
                 takesSuspect, epoch, isSerialized,

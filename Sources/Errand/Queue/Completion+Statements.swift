@@ -20,21 +20,21 @@ extension Completion {
         }
     }
 
-    /// Whether errand.finish_v1, the shorter path, is enough. The longer one asks the guard.
+    /// Whether errand_internal.finish_v1, the shorter path, is enough. The longer one asks the guard.
     private var isPlainSuccess: Bool {
         outcome == .succeeded && result.output == nil && commit == nil && job.options?.guardName == nil
     }
 
     private static func finish(_ group: [Completion]) -> Statement {
         Statement(
-            "select * from errand.finish_v1($1, $2, $3)",
+            "select * from errand_internal.finish_v1($1, $2, $3)",
             [group[0].job.workerID, group.map(\.job.id), group.map(\.job.position)]
         ).prepared
     }
 
     private static func complete(_ group: [Completion]) -> Statement {
         Statement(
-            "select * from errand.complete_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            "select * from errand_internal.complete_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             [
                 group[0].job.workerID, group.map(\.job.id), group.map(\.job.position), group.map(\.outcome.rawValue),
                 group.map { $0.result.error?.storable }, group.map(\.result.delay?.wholeMilliseconds),
@@ -45,7 +45,7 @@ extension Completion {
 
     /// The statement that releases jobs that wait for one of these limits; nil if there are no limits.
     static func release(_ limitKeys: Set<String>) -> Statement? {
-        limitKeys.isEmpty ? nil : Statement("select errand.release_v1($1)", [limitKeys.sorted()])
+        limitKeys.isEmpty ? nil : Statement("select errand_internal.release_v1($1)", [limitKeys.sorted()])
     }
 
     /// The same for the limits of `completions`.
@@ -57,7 +57,7 @@ extension Completion {
     /// `revoked` or `unwanted`; with `completed` the number of the transaction, and the id of a failure's error.
     var commitStatement: Statement {
         Statement(
-            "select * from errand.commit_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            "select * from errand_internal.commit_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             [
                 job.workerID, job.id, job.position, outcome.rawValue, result.error?.storable,
                 result.delay?.wholeMilliseconds, result.output, result.dueAt, result.circuit,
@@ -83,7 +83,7 @@ package struct CompletionReply {
             self.refused.formUnion(refused)
             self.locked.formUnion(locked)
             transactions.insert(transaction)
-            // errand.finish_v1 completes no failures.
+            // errand_internal.finish_v1 completes no failures.
             guard row.columns > 3 else { continue }
             let (failing, ids) = try row.decode(from: 3, [Int64].self, [String].self)
             errorIDs.merge(zip(failing, ids)) { _, new in new }

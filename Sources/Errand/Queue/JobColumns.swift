@@ -2,10 +2,10 @@ import Postgres
 
 /// Reads claimed jobs column by column, which is faster for many rows.
 package struct JobColumns {
-    /// The columns, in the order in which errand.claim_v1 returns them, for queries of errand.job.
+    /// The columns, in the order in which errand_internal.claim_v1 returns them, for queries of errand.job.
     package static let sql = """
         id, queue_position, kind, attempt, max_attempts, priority, created_at, run_at, started_at,
-        coalesce(payload, errand.large_payload(payload_day, id)), nullif(errand.job_options(job), '{}'), crashes
+        coalesce(payload, errand_internal.large_payload(payload_day, id)), nullif(errand_internal.job_options(job), '{}'), crashes
         """
     package static let count: Int32 = 12
 

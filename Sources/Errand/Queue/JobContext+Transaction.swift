@@ -64,14 +64,14 @@ extension JobContext {
 }
 
 extension Transaction {
-    /// Returns the state that errand.commit_v1 returns; with `completed` the transaction's number, and the id of a
-    /// failure's error.
+    /// Returns the state that errand_internal.commit_v1 returns; with `completed` the transaction's number, and the id
+    /// of a failure's error.
     fileprivate func write(
         _ completion: Completion
     ) async throws -> (state: String, number: Int64?, errorID: String?) {
         do {
             guard let row = try await query(completion.commitStatement).first else {
-                throw UnexpectedReply("errand.commit_v1", expected: "one row", came: "none")
+                throw UnexpectedReply("errand_internal.commit_v1", expected: "one row", came: "none")
             }
             return try row.decode(String.self, Int64?.self, String?.self)
         } catch let error as PostgresError where error.sqlState == "ER413" {

@@ -3,10 +3,10 @@ import Postgres
 extension ProgressBuffer {
     /// The statement that writes them.
     package static func statement(for reports: [Report]) throws -> Statement {
-        Statement("select errand.record_progress_v1($1)", [try JSONB(encoding: reports.map(Row.init))])
+        Statement("select errand_internal.record_progress_v1($1)", [try JSONB(encoding: reports.map(Row.init))])
     }
 
-    /// One element of what errand.record_progress_v1 takes.
+    /// One element of what errand_internal.record_progress_v1 takes.
     private struct Row: Encodable {
         let job_id: Int64
         let queue_position: Int64

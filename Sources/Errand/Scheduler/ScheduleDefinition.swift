@@ -58,7 +58,7 @@ public struct ScheduleDefinition: Sendable {
             case .cron(let expression, let timeZone): (expression.description, timeZone)
             }
         return Statement(
-            "select errand.schedule_define_v1($1, $2, $3, $4, $5, $6, $7, $8 * interval '1 microsecond', $9::int4)",
+            "select errand_internal.schedule_define_v1($1, $2, $3, $4, $5, $6, $7, $8 * interval '1 microsecond', $9::int4)",
             [
                 name, cron, kind.rawValue, payload, timeZone, missed.rawValue, queue, maxLateness.wholeMicroseconds,
                 maxCatchUp,

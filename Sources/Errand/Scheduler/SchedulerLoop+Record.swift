@@ -67,7 +67,7 @@ extension SchedulerLoop {
             let next = part.map { $0.due.index == unrecorded?.due.index ? unrecorded?.tick.tick : $0.due.next }
             let rows = try await database.query(
                 Statement(
-                    "select index, is_recorded from errand.record_ticks_v1($1, $2, $3, $4, $5, $6)",
+                    "select index, is_recorded from errand_internal.record_ticks_v1($1, $2, $3, $4, $5, $6)",
                     [
                         schedules.map(\.name), schedules.map(\.version), part.map(\.tick.tick),
                         part.map(\.tick.outcome.rawValue), next, part.map(\.due.problem),
@@ -104,7 +104,7 @@ extension SchedulerLoop {
             try await database.execute(
                 Statement(
                     """
-                    select errand.schedule_report_v1(schedule, version, next_tick, problem)
+                    select errand_internal.schedule_report_v1(schedule, version, next_tick, problem)
                     from unnest($1, $2, $3, $4) as known(schedule, version, next_tick, problem)
                     """,
                     [schedules.map(\.name), schedules.map(\.version), reports.map(\.next), reports.map(\.problem)]))

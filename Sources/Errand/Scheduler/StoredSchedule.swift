@@ -18,7 +18,7 @@ struct StoredSchedule: Sendable {
     let catchUp: CatchUp
     let problem: String?
 
-    static let all: Statement = "select * from errand.schedules_v1()"
+    static let all: Statement = "select * from errand_internal.schedules_v1()"
 
     static func read(_ rows: Rows) throws -> [StoredSchedule] {
         try rows.map { row in

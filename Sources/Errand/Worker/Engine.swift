@@ -79,7 +79,7 @@ struct Engine {
         for id in shared.identity.all {
             let isInDoubt = shared.identity.retiring.contains(id)
             do {
-                try await shared.control.execute(Statement("select errand.leave_v1($1, $2)", [id, isInDoubt]))
+                try await shared.control.execute(Statement("select errand_internal.leave_v1($1, $2)", [id, isInDoubt]))
             } catch {
                 shared.logger.warning(
                     "could not deregister: the lease expires by itself",

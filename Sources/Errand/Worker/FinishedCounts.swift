@@ -9,7 +9,7 @@ package final class FinishedCounts: CommitTickets {
         let outcome: AttemptOutcome
     }
 
-    /// One element of errand.count_finished_v1's counts.
+    /// One element of errand_internal.count_finished_v1's counts.
     struct Count: Encodable, Sendable {
         let queue: String
         let kind: String

@@ -30,7 +30,7 @@ struct HeldJobsComparison {
         do {
             rows = try await shared.control.query(
                 Statement(
-                    "select * from errand.unheld_jobs_v1($1, $2, $3, $4, $5)",
+                    "select * from errand_internal.unheld_jobs_v1($1, $2, $3, $4, $5)",
                     [workerID, epoch, held.map(\.id), held.map(\.position), found]))
         } catch {
             guard error.sqlState == "55P03" else { throw error }

@@ -37,11 +37,11 @@ struct IdlePolling {
     private func probe(_ asleep: [QueueState], arms: Bool) async throws {
         let rows = try await shared.claims.query(
             Statement(
-                "select * from errand.probe_v1($1, $2, $3, $4)",
+                "select * from errand_internal.probe_v1($1, $2, $3, $4)",
                 [asleep.map(\.name), shared.kinds, asleep.flatMap(\.starts), arms]
             ).prepared)
         guard let (busy, roomIn, isOverdue) = try rows.first?.decode([String].self, Int64?.self, Bool.self) else {
-            throw UnexpectedReply("errand.probe_v1", expected: "one row", came: "none")
+            throw UnexpectedReply("errand_internal.probe_v1", expected: "one row", came: "none")
         }
         if let roomIn {
             let time = shared.uptime + .microseconds(roomIn)

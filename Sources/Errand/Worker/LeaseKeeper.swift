@@ -100,7 +100,7 @@ struct LeaseKeeper {
             let (id, published, started, housekeepers) = try rows.first?.decode(
                 Int64.self, JSONB.self, String.self, Int.self)
         else {
-            throw UnexpectedReply("errand.register_worker_v1", expected: "one row", came: "none")
+            throw UnexpectedReply("errand_internal.register_worker_v1", expected: "one row", came: "none")
         }
         let marks = try published.decode([String: [Int64]].self)
         for queue in queues { queue.restart(at: marks[queue.name]) }
@@ -125,7 +125,7 @@ struct LeaseKeeper {
         let sent = Date.now
         let rows = try await shared.control.query(
             Statement(
-                "select *, clock_timestamp() from errand.heartbeat_v1($1, $2::int4, $3, $4)",
+                "select *, clock_timestamp() from errand_internal.heartbeat_v1($1, $2::int4, $3, $4)",
                 [ids, held.count, try JSONB(encoding: own), serverStart]))
         let received = Date.now
         guard let row = rows.first else { return }
@@ -167,7 +167,7 @@ struct LeaseKeeper {
         guard !held.isEmpty else { return }
         do {
             let rows = try await shared.control.query(
-                Statement("select errand.revoked_jobs_v1($1, $2)", [held.map(\.id), held.map(\.position)]))
+                Statement("select errand_internal.revoked_jobs_v1($1, $2)", [held.map(\.id), held.map(\.position)]))
             let lost = Set(try rows.scalar([Int64].self))
             let cancelled = runner.drop(held.filter { lost.contains($0.id) }, because: .cancelled)
             if cancelled > 0 {
@@ -187,7 +187,7 @@ struct LeaseKeeper {
         guard !over.isEmpty else { return }
         do {
             try await shared.control.execute(
-                Statement("select errand.prune_claims_v1($1, $2)", [shared.identity.all, over]))
+                Statement("select errand_internal.prune_claims_v1($1, $2)", [shared.identity.all, over]))
             shared.epochs.withLock { $0.removed(over) }
         } catch {
             guard error.sqlState == "55P03" else { throw error }
@@ -200,7 +200,7 @@ struct LeaseKeeper {
         for id in shared.identity.retiring where !shared.running.held().contains(where: { $0.workerID == id }) {
             // After that, an outcome for this id would be refused.
             guard queues.allSatisfy({ !$0.hasUnwritten(id) }) else { continue }
-            let rows = try await shared.control.query(Statement("select errand.leave_v1($1, true)", [id]))
+            let rows = try await shared.control.query(Statement("select errand_internal.leave_v1($1, true)", [id]))
             let released = try rows.scalar(Int32.self)
             shared.identity.remove(id)
             shared.epochs.withLock { $0.left(id) }

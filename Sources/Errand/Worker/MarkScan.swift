@@ -29,7 +29,7 @@ struct MarkScan {
         let rows = try await shared.control.query(
             Statement(
                 """
-                select errand.lowest_waiting_v1(
+                select errand_internal.lowest_waiting_v1(
                     queue, $2, $3[place * 4 - 3:place * 4], $4[place * 4 - 3:place * 4])
                 from unnest($1) with ordinality as asked (queue, place)
                 order by place

@@ -14,7 +14,7 @@ extension WorkerConfiguration {
         return Statement(
             """
             select *
-            from errand.register_worker_v1(
+            from errand_internal.register_worker_v1(
                 $1, $2, $3 * interval '1 microsecond', $4, $5, $6, $7, $8, $9 * interval '1 microsecond', $10)
             """,
             [
@@ -26,7 +26,7 @@ extension WorkerConfiguration {
 }
 
 extension Handlers {
-    /// The kinds with their policies, as errand.register_kinds takes them.
+    /// The kinds with their policies, as errand_internal.register_kinds takes them.
     package var known: JSONB {
         get throws { try JSONB(encoding: entries.map { KnownKind($0, policy: $1.policy) }) }
     }
@@ -35,7 +35,7 @@ extension Handlers {
     package var queues: Set<String> { Set(entries.values.map(\.policy.queue)) }
 }
 
-/// A kind with its policy, as errand.register_kinds takes it.
+/// A kind with its policy, as errand_internal.register_kinds takes it.
 private struct KnownKind: Encodable {
     let name: String
     let queue: String

@@ -10,10 +10,10 @@ struct ScanAhead {
         let starts = queue.starts
         let rows = try await queue.shared.claims.query(
             Statement(
-                "select * from errand.scan_ahead_v1($1, $2, $3, $4)",
+                "select * from errand_internal.scan_ahead_v1($1, $2, $3, $4)",
                 [queue.name, queue.shared.kinds, starts, LowWaterMark.stride]))
         guard let row = rows.first else {
-            throw UnexpectedReply("errand.scan_ahead_v1", expected: "one row", came: "none")
+            throw UnexpectedReply("errand_internal.scan_ahead_v1", expected: "one row", came: "none")
         }
         let (lowest, high, latest, snapshot) = try row.decode([Int64?].self, Int64.self, Int64.self, Snapshot.self)
         let reached = zip(lowest, starts).map { lowest, start in

@@ -95,7 +95,7 @@ struct Wakeup {
     /// Lowering the flag notifies the other workers, so that sleeping ones begin to probe.
     private func lowerFlag() async {
         do {
-            try await shared.control.execute(Statement("select errand.set_wake_flag_v1(false)"))
+            try await shared.control.execute(Statement("select errand_internal.set_wake_flag_v1(false)"))
         } catch {
             shared.logger.debug("the wake flag could not be lowered", metadata: ["error": "\(error)"])
         }

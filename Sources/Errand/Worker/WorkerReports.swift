@@ -42,7 +42,7 @@ struct WorkerReports {
             let ids = [id] + shared.identity.retiring.sorted()
             try await shared.control.execute(
                 Statement(
-                    "select errand.count_finished_v1($1, $2, $3, $4)",
+                    "select errand_internal.count_finished_v1($1, $2, $3, $4)",
                     [ids, try JSONB(encoding: taken.counts), taken.upTo, taken.beyond]))
         } catch {
             shared.counts.putBack(taken.counts)

@@ -88,7 +88,7 @@ extension Migrator {
             // Bytes are compared: a regular expression takes 0.1 s for all scripts.
             for line in script.sql.utf8.split(separator: UInt8(ascii: "\n")) where line.starts(with: creation) {
                 let name = Substring(line.dropFirst(creation.count).prefix { $0 != UInt8(ascii: "(") })
-                made.append((script.name, String(name.split(separator: ".").last ?? name)))
+                made.append((script.name, String(name)))
             }
         }
         let rows = try await connection.query(
@@ -96,7 +96,11 @@ extension Migrator {
                 """
                 select distinct script
                 from unnest($1, $2) as made (script, name)
-                where not exists (select from pg_proc where proname = name)
+                where not exists (
+                    select
+                    from pg_proc
+                    where proname = split_part(name, '.', 2)
+                        and pronamespace = to_regnamespace(split_part(name, '.', 1)))
                 """, [made.map(\.script), made.map(\.function)]))
         let missing = Set(try rows.column(0, as: String.self))
         return scripts.filter { missing.contains($0.name) }.map { .script($0.name) }

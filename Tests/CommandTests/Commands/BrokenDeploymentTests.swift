@@ -87,7 +87,7 @@ import Testing
     func revokedRight() async throws {
         try await withTestDatabase { database, configuration in
             try await withLogin(of: configuration, on: database) { settings, name in
-                let heartbeat = "function errand.heartbeat_v1(bigint[],integer,jsonb,text)"
+                let heartbeat = "function errand_internal.heartbeat_v1(bigint[],integer,jsonb,text)"
                 try await database.execute(Statement("revoke execute on \(heartbeat) from errand_worker"))
                 let (code, failed) = try await examine(settings)
                 let grant = "grant EXECUTE on \(heartbeat) to errand_worker"

@@ -32,15 +32,15 @@ import Testing
             ]
             #expect(try await Program.run(["storage", "init"], settings: settings).code == 0)
             // The database is a copy of one that may be hours old.
-            try await database.execute("select errand.make_partitions_v1()")
-            try await database.execute("select errand.prune_v1()")
+            try await database.execute("select errand_internal.make_partitions_v1()")
+            try await database.execute("select errand_internal.prune_v1()")
             try await database.execute(
                 """
                 insert into errand.worker (name, version, queues, kinds, lease)
                 values ('host:1', '0.1', '{default}', '{noop}', interval '1 hour')
                 """
             )
-            try await database.execute("select errand.schedules_v1()")
+            try await database.execute("select errand_internal.schedules_v1()")
             try await withLogin(in: "errand_worker, errand_monitor", of: configuration, on: database) { login, _ in
                 let (code, lines) = try await examine(settings.merging(login) { $1 })
                 #expect(lines.filter { $0.result != "ok" } == [])
@@ -93,8 +93,8 @@ import Testing
             ]
             #expect(try await Program.run(["storage", "init"], settings: settings).code == 0)
             // The database is a copy of one that may be hours old.
-            try await database.execute("select errand.make_partitions_v1()")
-            try await database.execute("select errand.prune_v1()")
+            try await database.execute("select errand_internal.make_partitions_v1()")
+            try await database.execute("select errand_internal.prune_v1()")
             try await database.execute("select errand.enqueue('noop', queue => 'images')")
             try await database.execute("update errand.job set run_at = now() - interval '1 hour'")
             try await database.execute("select errand.pause('mail', 'moves', force => true)")
@@ -198,7 +198,7 @@ import Testing
             try await database.execute("select errand.adopt('a test')")
             try await database.execute(
                 """
-                drop function errand.claim_v1(
+                drop function errand_internal.claim_v1(
                     text, text[], bigint, int, bigint[], smallint[], boolean, int, boolean, int, boolean)
                 """)
             let gone = try await failed()

@@ -157,7 +157,8 @@ import Testing
 }
 
 extension Statement {
-    /// Tables, functions and types that are neither PostgreSQL's nor in the schema errand, and other schemas.
+    /// Tables, functions and types that are neither PostgreSQL's nor in the schemas of the engine, and other
+    /// schemas.
     fileprivate static let foreignObjects: Statement = """
         select nspname || '.' || name
         from (
@@ -170,6 +171,6 @@ extension Statement {
             select oid, '' from pg_namespace where nspname <> 'public'
         ) as object
         join pg_namespace on pg_namespace.oid = object.schema
-        where nspname not in ('errand', 'pg_catalog', 'information_schema') and nspname !~ '^pg_(toast|temp)'
+        where nspname not in ('errand', 'errand_internal', 'pg_catalog', 'information_schema') and nspname !~ '^pg_(toast|temp)'
         """
 }

@@ -87,8 +87,9 @@ struct RandomWalk {
             try await connection.script(WalkLog.schema)
             if let breaking { try await connection.script(breaking) }
             for statement: Statement in [
-                "select errand.make_partitions_v1()", "select set_config('walk.cause', 'operation 0 setup', false)",
-                Statement("select errand.register_kinds($1)", [WalkWorker.kinds]),
+                "select errand_internal.make_partitions_v1()",
+                "select set_config('walk.cause', 'operation 0 setup', false)",
+                Statement("select errand_internal.register_kinds($1)", [WalkWorker.kinds]),
                 "select errand.set_limit('tenant/*', 2)",
                 "select errand.set_limit('solo', 1)", "insert into walk.done values (0, 'setup', null)",
                 "select set_config('walk.cause', '', false)",

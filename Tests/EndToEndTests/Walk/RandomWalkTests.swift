@@ -47,7 +47,10 @@ struct BrokenRule: Sendable, CustomTestStringConvertible, CustomStringConvertibl
         return """
             do $do$
             declare
-                body text := pg_get_functiondef('errand.\(function)'::regproc);
+                body text := (
+                    select pg_get_functiondef(oid)
+                    from pg_proc
+                    where pronamespace = any (errand_internal.namespaces()) and proname = '\(function)');
                 old text;
             begin
                 \(replacements.map { $0 + " assert old <> body, 'nothing was replaced';" }.joined(separator: "\n"))
@@ -93,6 +96,6 @@ struct BrokenRule: Sendable, CustomTestStringConvertible, CustomStringConvertibl
             ]),
         BrokenRule(
             description: "cancelled jobs that stay", function: "cancel",
-            parts: ["perform errand.move_to_history(held, 'cancelled', null, reason);": ""]),
+            parts: ["perform errand_internal.move_to_history(held, 'cancelled', null, reason);": ""]),
     ]
 }

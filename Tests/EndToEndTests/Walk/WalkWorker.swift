@@ -68,7 +68,8 @@ final class WalkWorker {
         let connection = try await session.connection()
         worker = try await connection.query(
             Statement(
-                "select worker_id from errand.register_worker_v1('hand', '1', '2 s', $1, $2)", [queues, Self.kinds])
+                "select worker_id from errand_internal.register_worker_v1('hand', '1', '2 s', $1, $2)",
+                [queues, Self.kinds])
         ).scalar(Int64.self)
         held = []
     }
@@ -76,7 +77,7 @@ final class WalkWorker {
     private func heartbeat() async throws {
         guard let worker else { return }
         let alive = try await session.connection().query(
-            Statement("select alive from errand.heartbeat_v1($1, 0, '{}', null)", [[worker]])
+            Statement("select alive from errand_internal.heartbeat_v1($1, 0, '{}', null)", [[worker]])
         ).scalar([Int64].self)
         if alive.isEmpty { (self.worker, held) = (nil, []) }
     }
@@ -144,14 +145,15 @@ final class WalkWorker {
             Statement(
                 """
                 select id, queue_position, attempt >= max_attempts
-                from errand.claim_v1(
+                from errand_internal.claim_v1(
                     $1, $6, $2, $3::int4, '{0,0,0,0}', '{1,2,3,4}', true, $4::int4, $5)
                 where id is not null
                 """, [queue, worker, limit, beginsNow, takesSuspect, kinds])
         ).map { try $0.decode(Int64.self, Int64.self, Bool.self) }
     }
 
-    private static let release: Statement = "select errand.release_v1('{tenant/1,tenant/2,tenant/3,solo,kind/narrow}')"
+    private static let release: Statement =
+        "select errand_internal.release_v1('{tenant/1,tenant/2,tenant/3,solo,kind/narrow}')"
 
     /// Writes outcomes as the program does: plain successes by one function, the others by another.
     private static func end(
@@ -164,7 +166,7 @@ final class WalkWorker {
         if !plain.isEmpty {
             let rows = try await connection.query(
                 Statement(
-                    "select refused, locked from errand.finish_v1($1, $2, $3)",
+                    "select refused, locked from errand_internal.finish_v1($1, $2, $3)",
                     [worker, plain.map(\.job.id), plain.map(\.job.position)]))
             let (no, later) = try rows[0].decode([Int64].self, [Int64].self)
             refused.formUnion(no)
@@ -175,7 +177,7 @@ final class WalkWorker {
                 Statement(
                     """
                     select refused, locked
-                    from errand.complete_v1(
+                    from errand_internal.complete_v1(
                         $1, $2, $3, $4, array_fill('walk'::text, array[$5::int4]), $6,
                         array_fill(null::jsonb, array[$5::int4]), array_fill(null::timestamptz, array[$5::int4]),
                         array(select (array['wall', 'fence'])[1 + id % 2] from unnest($2) as id))

@@ -48,7 +48,8 @@ import Testing
             try await log.has("scheduling is interrupted")
             #expect(try await database.count("from errand.tick") == 0)
             #expect(try await database.count("from errand.job") == 0)
-            let tick = "select errand.record_ticks_v1('{often}', '{1}', array[now()], '{enqueued}', '{null}', '{null}')"
+            let tick =
+                "select errand_internal.record_ticks_v1('{often}', '{1}', array[now()], '{enqueued}', '{null}', '{null}')"
             #expect(try await database.refusal(of: tick) == "ER421")
             try await database.execute("select errand.adopt('a test')")
             #expect(try await database.becomes("exists (select from errand.tick where job_id is not null)"))
@@ -72,7 +73,8 @@ import Testing
                 maximumConnections: 1, logger: Logger(label: "test"))
             try await other.take(worker)
             #expect(try await database.count("from errand.job where state = 'running'") == 0)
-            let heartbeat = Statement("select alive from errand.heartbeat_v1(array[$1::int8], 0, '{}', null)", [worker])
+            let heartbeat = Statement(
+                "select alive from errand_internal.heartbeat_v1(array[$1::int8], 0, '{}', null)", [worker])
             #expect(try await other.query(heartbeat).scalar([Int64].self) == [])
             await other.close()
         }

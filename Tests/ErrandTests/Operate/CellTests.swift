@@ -9,8 +9,8 @@ import Testing
     func ids() async throws {
         try await withTestDatabase { database, _ in
             #expect(try await database.query("select errand.cell()").scalar(Int.self) == 0)
-            #expect(try await database.query("select errand.set_cell(1023)").scalar(Bool.self))
-            #expect(try await !database.query("select errand.set_cell(1023)").scalar(Bool.self))
+            #expect(try await database.query("select errand_internal.set_cell(1023)").scalar(Bool.self))
+            #expect(try await !database.query("select errand_internal.set_cell(1023)").scalar(Bool.self))
             let id = try await database.query("select job_id from errand.enqueue('noop')").scalar(Int64.self)
             #expect(id == (1023 << 43) + 1)
             let row = try await database.query(
@@ -31,17 +31,17 @@ import Testing
             #expect(await refusal(of: 1024, by: database) == "ER422")
             try await database.execute("select errand.enqueue('noop')")
             #expect(await refusal(of: 7, by: database) == "ER409")
-            try await database.execute("select errand.set_cell(0)")
+            try await database.execute("select errand_internal.set_cell(0)")
         }
         try await withTestDatabase { database, _ in
-            try await database.execute("select errand.set_cell(7)")
+            try await database.execute("select errand_internal.set_cell(7)")
             #expect(await refusal(of: 8, by: database) == "ER409")
         }
     }
 
     private func refusal(of cell: Int, by database: Database) async -> String? {
         let error = await #expect(throws: PostgresError.self) {
-            try await database.execute(Statement("select errand.set_cell($1::int)", [cell]))
+            try await database.execute(Statement("select errand_internal.set_cell($1::int)", [cell]))
         }
         return error?.sqlState
     }
@@ -50,7 +50,7 @@ import Testing
     func moves() async throws {
         try await withTestDatabase { source, _ in
             try await withTestDatabase { target, _ in
-                try await target.execute("select errand.set_cell(1)")
+                try await target.execute("select errand_internal.set_cell(1)")
                 try await source.execute(
                     """
                     select errand.enqueue_many(
@@ -74,21 +74,22 @@ import Testing
                     where unique_key is null and limit_key is null
                     """
                 let before = try await source.query(Statement(content, [])).scalar(String.self)
-                let out = "select jobs from errand.move_out_v1('6f1b8a52-0000-4000-8000-000000000001', 1, 'default', 1)"
+                let out =
+                    "select jobs from errand_internal.move_out_v1('6f1b8a52-0000-4000-8000-000000000001', 1, 'default', 1)"
                 #expect(try await source.query(Statement(out, [])).scalar(Int.self) == 52)
                 #expect(try await source.query("select count(*) from errand.job").scalar(Int.self) == 2)
-                let batch = try await source.query("select jobs from errand.outgoing_v1()").scalar(String.self)
-                let erasure = try await source.refusal(of: "select errand.erase_subject('anna', 'x')")
+                let batch = try await source.query("select jobs from errand_internal.outgoing_v1()").scalar(String.self)
+                let erasure = try await source.refusal(of: "select errand_internal.erase_subject('anna', 'x')")
                 #expect(erasure == "ER409", "a job of the user is in neither cell")
                 for isFirst in [true, false] {
                     let arrived = try await target.query(
                         Statement(
-                            "select errand.move_in_v1('6f1b8a52-0000-4000-8000-000000000001', 1, "
+                            "select errand_internal.move_in_v1('6f1b8a52-0000-4000-8000-000000000001', 1, "
                                 + "($1::text)::errand.moving_job[])", [batch])
                     ).scalar(Bool.self)
                     #expect(arrived == isFirst)
                 }
-                let done = "select errand.move_done_v1('6f1b8a52-0000-4000-8000-000000000001', 1)"
+                let done = "select errand_internal.move_done_v1('6f1b8a52-0000-4000-8000-000000000001', 1)"
                 #expect(try await source.query(Statement(done, [])).scalar(Bool.self))
                 #expect(try await !source.query(Statement(done, [])).scalar(Bool.self))
                 #expect(try await target.query(Statement(content, [])).scalar(String.self) == before)

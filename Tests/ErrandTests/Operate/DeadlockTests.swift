@@ -41,11 +41,11 @@ import Testing
             from generate_series(1, 9) as n))
         """,
         "select errand.enqueue('noop', limit_key => 'b') from generate_series(1, 5)",
-        "select errand.promote_v1(100, '-infinity')", "select errand.release_parked_v1()",
-        "select errand.rescue_v1(0)",
-        "select errand.release_crashed_v1()",
-        "select errand.refresh_statistics_v1('0 s')",
-        "select errand.leave_v1((select id from errand.worker order by random() limit 1), true)",
+        "select errand_internal.promote_v1(100, '-infinity')", "select errand_internal.release_parked_v1()",
+        "select errand_internal.rescue_v1(0)",
+        "select errand_internal.release_crashed_v1()",
+        "select errand_internal.refresh_statistics_v1('0 s')",
+        "select errand_internal.leave_v1((select id from errand.worker order by random() limit 1), true)",
     ]
 
     private static let rounds = Hardness.isFull ? 40 : 2

@@ -80,7 +80,7 @@ import Testing
             try await database.fail(worker, with: "bucket 'photos' answered 404 NoSuchBucket")
         case "the worker claims it and succeeds":
             try await database.execute(
-                "select errand.finish_v1(worker_id, array[id], array[queue_position]) from errand.job")
+                "select errand_internal.finish_v1(worker_id, array[id], array[queue_position]) from errand.job")
         default: Issue.record("nobody knows how this happens: \(event)")
         }
     }
@@ -170,7 +170,7 @@ extension Document {
         case "docs/operations.md":
             [
                 """
-                select errand.register_worker_v1('host:1', '1', '1 hour', '{images}',
+                select errand_internal.register_worker_v1('host:1', '1', '1 hour', '{images}',
                     '[{"name": "image_compression", "queue": "images", "max_attempts": 3, "priority": 2}]')
                 """,
                 "select errand.enqueue('image_compression', unique_key => 'photo/17')",

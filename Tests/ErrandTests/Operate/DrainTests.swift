@@ -19,7 +19,7 @@ import Testing
             #expect(try await database.count("from errand.history where state = 'succeeded'") == 1)
             let next = try await database.query(
                 Statement(
-                    "select worker_id from errand.register_worker_v1('hand', '1', '1 min', '{default}', '[]', $1)",
+                    "select worker_id from errand_internal.register_worker_v1('hand', '1', '1 min', '{default}', '[]', $1)",
                     [[worker.id]])
             ).scalar(Int64.self)
             #expect(try await ManualWorker(database, id: next).claim(3).isEmpty)

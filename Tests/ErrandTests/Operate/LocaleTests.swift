@@ -10,8 +10,10 @@ import Testing
     private static let questions = [
         ("errand.looks_secret('API_KEY')", "true"), ("errand.looks_secret('SIGNING.KEY')", "true"),
         (#"errand.mask_secrets('{"API_KEY": 1, "PIN": 2}') ->> 'API_KEY'"#, "••••••••"),
-        ("(errand.cron_read('0 9 * * FRI')).weekdays", "[5]"), ("(errand.cron_read('@MIDNIGHT')).hours", "[0]"),
-        ("errand.schedule_interval('EVERY 5 MINUTES')", "00:05:00"), ("pairing.create_invite('a') is null", "false"),
+        ("(errand_internal.cron_read('0 9 * * FRI')).weekdays", "[5]"),
+        ("(errand_internal.cron_read('@MIDNIGHT')).hours", "[0]"),
+        ("errand_internal.schedule_interval('EVERY 5 MINUTES')", "00:05:00"),
+        ("pairing.create_invite('a') is null", "false"),
         ("errand.enqueue('image_compression', queue => 'images') is null", "false"),
     ]
 
@@ -56,7 +58,7 @@ import Testing
                 select oid::regprocedure || ': ' || btrim(line)
                 from pg_proc
                 cross join lateral string_to_table(prosrc, chr(10)) as line
-                where pronamespace = any (errand.namespaces())
+                where pronamespace = any (errand_internal.namespaces())
                     and line ~ '\\m(lower|upper|initcap)\\(|~\\*|\\milike\\M' and line !~ 'collate "C"'
                     -- The bounds of a range.
                     and line !~ '(lower|upper)\\(known\\.qualities\\)'

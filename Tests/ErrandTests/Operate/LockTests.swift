@@ -110,13 +110,13 @@ import Testing
             try await transaction.execute(statement)
         }
         for call in [
-            "select errand.promote_v1(1000, '-infinity')", "select errand.release_parked_v1()",
-            "select errand.rescue_v1(0)",
-            "select errand.release_crashed_v1()", "select errand.refresh_statistics_v1('0 s')",
-            "select errand.heartbeat_v1(array[1], 1, '{}', null)",
-            "select errand.schedule_report_v1('s', 1, now(), null)",
-            "select errand.record_ticks_v1('{s}', '{1}', array[now()], '{enqueued}', array[now()], '{null}')",
-            "select errand.leave_v1(1, true)", "set constraints all immediate",
+            "select errand_internal.promote_v1(1000, '-infinity')", "select errand_internal.release_parked_v1()",
+            "select errand_internal.rescue_v1(0)",
+            "select errand_internal.release_crashed_v1()", "select errand_internal.refresh_statistics_v1('0 s')",
+            "select errand_internal.heartbeat_v1(array[1], 1, '{}', null)",
+            "select errand_internal.schedule_report_v1('s', 1, now(), null)",
+            "select errand_internal.record_ticks_v1('{s}', '{1}', array[now()], '{enqueued}', array[now()], '{null}')",
+            "select errand_internal.leave_v1(1, true)", "set constraints all immediate",
         ] {
             try await transaction.execute(Statement(call))
         }
@@ -193,7 +193,8 @@ import Testing
             try await session.execute("begin")
             try await session.execute("select errand.cancel('{1}', 'x')")
             let pid = try await session.query("select pg_backend_pid()").scalar(Int32.self)
-            let holders = "select pid, who = session_user as ours from errand.lock_holders('0 s') where objects ~ 'job'"
+            let holders =
+                "select pid, who = session_user as ours from errand_internal.lock_holders('0 s') where objects ~ 'job'"
             #expect(try await database.text(holders) == "\(pid)|true")
             #expect(try await database.text("select ok from errand.health() where check_name = 'locks'") == "true")
             try await session.execute("rollback")

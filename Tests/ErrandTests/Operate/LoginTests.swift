@@ -28,7 +28,7 @@ import Testing
     func schedules() async throws {
         try await withLogins { database, own, other in
             func define(_ name: String, _ kind: String, _ cron: String) -> String {
-                "select errand.schedule_define_v1('\(name)', '\(cron)', '\(kind)', '{}', 'UTC', 'latest', null, '1 min', 1)"
+                "select errand_internal.schedule_define_v1('\(name)', '\(cron)', '\(kind)', '{}', 'UTC', 'latest', null, '1 min', 1)"
             }
             #expect(try await database.refusal(of: define("purge", "event_purge", "every 15 s"), by: own) == nil)
             #expect(try await database.refusal(of: define("purge", "event_purge", "@yearly"), by: other) == "ER409")
@@ -45,7 +45,7 @@ import Testing
     func leases() async throws {
         try await withTestDatabase { database, _ in
             func refusal(of lease: String) async throws -> String? {
-                let call = "select errand.register_worker_v1('w', '1', '\(lease)', '{default}', '[]')"
+                let call = "select errand_internal.register_worker_v1('w', '1', '\(lease)', '{default}', '[]')"
                 return try await database.refusal(of: call)
             }
             let longest = try await refusal(of: "1 hour")
@@ -61,9 +61,10 @@ import Testing
     func destruction() async throws {
         try await withLogins { database, own, other in
             for (call, state) in [
-                ("errand.prune_v1(1, 1)", "42883"), ("errand.drop_partition_v1(1)", "42883"),
-                ("errand.prune_ticks_v1(0)", "42883"), ("errand.make_partitions_v1(100000)", "ER422"),
-                ("errand.make_partitions_v1(null)", "ER422"), ("errand.make_partitions_v1(-1)", "ER422"),
+                ("errand_internal.prune_v1(1, 1)", "42883"), ("errand_internal.drop_partition_v1(1)", "42883"),
+                ("errand_internal.prune_ticks_v1(0)", "42883"), ("errand_internal.make_partitions_v1(100000)", "ER422"),
+                ("errand_internal.make_partitions_v1(null)", "ER422"),
+                ("errand_internal.make_partitions_v1(-1)", "ER422"),
             ] {
                 #expect(try await database.refusal(of: "select \(call)", by: own) == state, "\(call)")
             }
@@ -88,7 +89,7 @@ import Testing
 
     private func register(_ queue: String, more: String = "") -> String {
         """
-        select errand.register_worker_v1(
+        select errand_internal.register_worker_v1(
             'w', '1', '1 min', '{mail}',
             '[{"name": "letter", "queue": "\(queue)", "max_attempts": 3, "priority": 2\(more)}]')
         """

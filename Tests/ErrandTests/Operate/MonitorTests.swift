@@ -62,8 +62,8 @@ import Testing
                 from pg_proc as hinting
                 cross join lateral regexp_matches(
                     prosrc, $$'[^'\n]*select (?:\* from )?errand\.(\w+)\($$, 'g') as call
-                join pg_proc as named on named.pronamespace = hinting.pronamespace and named.proname = call[1]
-                where hinting.pronamespace = 'errand'::regnamespace and hinting.proname ~ '^(health|explain)'
+                join pg_proc as named on named.pronamespace = 'errand'::regnamespace and named.proname = call[1]
+                where hinting.pronamespace = any (errand_internal.namespaces()) and hinting.proname ~ '^(health|explain)'
                     and not has_function_privilege('errand_ops', named.oid, 'execute')
                 """#
             let names = try await database.text(refused)
@@ -79,7 +79,7 @@ import Testing
                         where not has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT')), '')
                 from pg_attribute
                 join pg_class on pg_class.oid = attrelid and relkind = 'v' and attnum > 0
-                where relnamespace = any (errand.namespaces())
+                where relnamespace = any (errand_internal.namespaces())
                 group by attrelid
                 having not bool_and(has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT'))
                 order by 1
@@ -109,7 +109,7 @@ import Testing
                 select format('select %s from %s', string_agg(quote_ident(attname), ', '), attrelid::regclass)
                 from pg_attribute
                 join pg_class on pg_class.oid = attrelid and relkind = 'v' and attnum > 0
-                where relnamespace = any (errand.namespaces()) and relnamespace <> 'errand'::regnamespace
+                where relnamespace = any (errand_internal.namespaces()) and relnamespace <> 'errand'::regnamespace
                     and has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT')
                 group by attrelid
                 """
@@ -153,7 +153,7 @@ import Testing
         try await database.take(worker)
         try await database.execute(
             """
-            select errand.record_progress_v1(jsonb_agg(jsonb_build_object(
+            select errand_internal.record_progress_v1(jsonb_agg(jsonb_build_object(
                 'job_id', id, 'queue_position', queue_position, 'attempt', attempt, 'fraction', 0.5, 'message', 'writes to anna',
                 'output', '{"user": "anna"}'::jsonb, 'log', array['anna is written to'])))
             from errand.job

@@ -39,7 +39,7 @@ extension Database {
             Statement(
                 """
                 select worker_id
-                from errand.register_worker_v1(
+                from errand_internal.register_worker_v1(
                     'host:1', '1', '\(lease)', '{\(queue)}',
                     '[{"name": "\(kinds)", "queue": "\(queue)", "max_attempts": 3, "priority": 2}]')
                 """)
@@ -50,7 +50,8 @@ extension Database {
     func take(_ worker: Int64, queue: String = "default", kinds: String = "noop") async throws {
         try await execute(
             Statement(
-                "select errand.claim_v1('\(queue)', '{\(kinds)}', \(worker), 100, '{0,0,0,0}', '{1,2,3,4}', true)"))
+                "select errand_internal.claim_v1('\(queue)', '{\(kinds)}', \(worker), 100, '{0,0,0,0}', '{1,2,3,4}', true)"
+            ))
     }
 
     /// Completes all jobs of the worker as failed.
@@ -58,7 +59,7 @@ extension Database {
         try await execute(
             Statement(
                 """
-                select errand.complete_v1(
+                select errand_internal.complete_v1(
                     $1, array_agg(id), array_agg(queue_position), array_agg('failed'::text), array_agg($2), array_agg(0::bigint),
                     array_agg(null::jsonb), null, null)
                 from errand.job

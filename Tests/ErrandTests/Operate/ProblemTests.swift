@@ -49,7 +49,8 @@ import Testing
     @Test("statistics that are older than 10 minutes are a problem, though other tasks are done")
     func oldStatistics() async throws {
         try await withTestDatabase { database, _ in
-            try await database.execute("select errand.refresh_statistics_v1('0 s'), errand.prune_v1()")
+            try await database.execute(
+                "select errand_internal.refresh_statistics_v1('0 s'), errand_internal.prune_v1()")
             let health = "select ok, hint from errand.health() where check_name = 'housekeeping'"
             #expect(try await database.text(health) == "true|")
             try await database.execute(
@@ -72,7 +73,7 @@ import Testing
                     from generate_series(1, 1500) as n))
                 """)
             try await database.execute("update errand.job set run_at = now() - interval '1 hour'")
-            try await database.execute("select errand.refresh_statistics_v1('0 s')")
+            try await database.execute("select errand_internal.refresh_statistics_v1('0 s')")
             let samples = "from errand.metrics()"
             #expect(try await database.count(samples) < 2500)
             #expect(
@@ -119,7 +120,8 @@ import Testing
                 select name || n, 'kind_' || n, 'succeeded', 1, 5, 5, now() - n * interval '1 minute', '{0,1}', '{0,1}'
                 from generate_series(1, 1500) as n, unnest('{queue_,past_}'::text[]) as name
                 """,
-                "analyze errand.job", "analyze errand.finished_total", "select errand.refresh_statistics_v1('0 s')",
+                "analyze errand.job", "analyze errand.finished_total",
+                "select errand_internal.refresh_statistics_v1('0 s')",
             ] {
                 try await database.execute(setup)
             }
@@ -148,7 +150,7 @@ import Testing
                     select jsonb_agg(jsonb_build_object('kind', kind, 'queue', kind))
                     from (select 'other' as kind union all select 'made_up_' || n from generate_series(1, 300) as n) as kinds))
                 """)
-            try await database.execute("select errand.refresh_statistics_v1('0 s')")
+            try await database.execute("select errand_internal.refresh_statistics_v1('0 s')")
             let twice = "from (select name, labels from errand.metrics() group by 1, 2 having count(*) > 1) as twice"
             #expect(try await database.count(twice) == 0)
         }
@@ -166,7 +168,7 @@ import Testing
                     select jsonb_agg('{"kind": "orphan"}'::jsonb) from generate_series(1, 300)))
                 """)
             try await database.execute("update errand.job set run_at = now() - interval '1 hour'")
-            try await database.execute("select errand.refresh_statistics_v1('0 s')")
+            try await database.execute("select errand_internal.refresh_statistics_v1('0 s')")
             let overdue = "select what, name, detail from errand.overdue"
             #expect(
                 try await database.text(overdue) == "kind|orphan|300 jobs wait, and no live worker has the kind")
@@ -220,7 +222,7 @@ import Testing
             _ = try await database.enter(kinds: "noop", queue: "mail")
             _ = try await database.enter(kinds: "other", queue: "default")
             try await database.execute("select errand.enqueue('noop', queue => 'default')")
-            try await database.execute("select errand.refresh_statistics_v1('0 s')")
+            try await database.execute("select errand_internal.refresh_statistics_v1('0 s')")
             #expect(
                 try await database.text("select what, name, detail, hint from errand.overdue")
                     == "kind|noop|1 job waits in default, and no live worker of it has the kind|"

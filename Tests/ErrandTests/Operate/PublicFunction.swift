@@ -23,7 +23,7 @@ struct PublicFunction {
                         order by index), pronargdefaults::int,
                     provolatile = 'v'
                 from pg_proc
-                where pronamespace = any (errand.namespaces()) and proname !~ '_v[0-9]+$'
+                where pronamespace = any (errand_internal.namespaces()) and proname !~ '_v[0-9]+$'
                     and has_function_privilege($1, oid, 'execute')
                 order by 1, oid
                 """, [role]))

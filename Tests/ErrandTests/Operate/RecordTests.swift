@@ -13,7 +13,7 @@ import Testing
             try await database.take(worker)
             try await database.execute(
                 """
-                select errand.record_progress_v1(jsonb_agg(jsonb_build_object(
+                select errand_internal.record_progress_v1(jsonb_agg(jsonb_build_object(
                     'job_id', id, 'queue_position', queue_position, 'attempt', attempt, 'fraction', 0.25, 'message', 'page 1 of 4',
                     'output', '{"pages": 1}'::jsonb, 'log', array['info begun', 'info page 1'])))
                 from errand.job
@@ -45,7 +45,7 @@ import Testing
             try await database.execute("select errand.enqueue('noop')")
             try await database.execute(
                 """
-                select errand.record_progress_v1(jsonb_agg(jsonb_build_object(
+                select errand_internal.record_progress_v1(jsonb_agg(jsonb_build_object(
                     'job_id', id, 'queue_position', queue_position, 'attempt', attempt, 'fraction', 0.5, 'message', 'page 1')))
                 from errand.job
                 where id = 1
@@ -77,7 +77,7 @@ import Testing
             try await database.fail(worker, with: "bucket 17 is gone")
             #expect(try await database.text(errors) == "bucket # is gone|4|2|bucket 17 is gone", "they failed again")
             try await database.execute("update errand.past_failure set finished_at = finished_at - interval '8 days'")
-            try await database.execute("select errand.prune_v1()")
+            try await database.execute("select errand_internal.prune_v1()")
             #expect(try await database.text(errors) == "bucket # is gone|2|0|bucket 17 is gone")
         }
     }

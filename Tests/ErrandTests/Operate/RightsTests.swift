@@ -20,12 +20,12 @@ import Testing
             union
             select 'function ' || pronamespace::regnamespace || '.' || proname, 'worker'
             from pg_proc
-            where pronamespace = any (errand.namespaces()) and proname ~ '_v[0-9]+$'
+            where pronamespace = any (errand_internal.namespaces()) and proname ~ '_v[0-9]+$'
             union
             select 'schema ' || nspname, role
             from pg_namespace
             cross join unnest('{enqueuer,monitor,ops,worker}'::text[]) as role
-            where oid = any (errand.namespaces())
+            where oid = any (errand_internal.namespaces())
         )
         select object || ': ' || string_agg(role, ' ' order by role) as line
         from granted
@@ -40,12 +40,12 @@ import Testing
         allowed as (
             select 'schema ' || nspname as object, role.name as role
             from pg_namespace cross join role
-            where oid = any (errand.namespaces()) and has_schema_privilege('errand_' || role.name, oid, 'USAGE, CREATE')
+            where oid = any (errand_internal.namespaces()) and has_schema_privilege('errand_' || role.name, oid, 'USAGE, CREATE')
             union all
             select case relkind when 'v' then 'view ' when 'S' then 'sequence ' else 'table ' end || relnamespace::regnamespace
                 || '.' || relname, role.name
             from pg_class cross join role
-            where relnamespace = any (errand.namespaces()) and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+            where relnamespace = any (errand_internal.namespaces()) and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
                 and case relkind
                     when 'S' then has_sequence_privilege('errand_' || role.name, oid, 'USAGE, SELECT, UPDATE')
                     else has_table_privilege(
@@ -54,7 +54,7 @@ import Testing
             union all
             select distinct 'function ' || pronamespace::regnamespace || '.' || proname, role.name
             from pg_proc cross join role
-            where pronamespace = any (errand.namespaces())
+            where pronamespace = any (errand_internal.namespaces())
                 and has_function_privilege('errand_' || role.name, oid, 'EXECUTE')
         )
         select object || ': ' || string_agg(role, ' ' order by role) as line
@@ -91,7 +91,7 @@ import Testing
             let writing = """
                 select count(*)
                 from pg_class cross join unnest('{worker,enqueuer,ops,monitor}'::text[]) as role
-                where relnamespace = any (errand.namespaces()) and relkind in ('r', 'p', 'v')
+                where relnamespace = any (errand_internal.namespaces()) and relkind in ('r', 'p', 'v')
                     and has_table_privilege('errand_' || role, oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
                 """
             let writable = try await database.text(writing)
@@ -112,23 +112,23 @@ import Testing
             let open = """
                 select (
                     select count(*) from pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner)))
-                    where pronamespace = any (errand.namespaces()) and grantee = 0
+                    where pronamespace = any (errand_internal.namespaces()) and grantee = 0
                 ) + (
                     select count(*) from pg_class, aclexplode(relacl)
-                    where relnamespace = any (errand.namespaces()) and grantee = 0
+                    where relnamespace = any (errand_internal.namespaces()) and grantee = 0
                 )
                 """
             #expect(try await database.text(open) == "0")
             let foreign = """
                 select relname from pg_class
-                where relnamespace = any (errand.namespaces()) and relkind in ('r', 'p', 'v', 'S')
+                where relnamespace = any (errand_internal.namespaces()) and relkind in ('r', 'p', 'v', 'S')
                     and relowner <> 'errand_owner'::regrole
                 union all
                 select proname from pg_proc
-                where pronamespace = any (errand.namespaces()) and proowner <> 'errand_owner'::regrole
+                where pronamespace = any (errand_internal.namespaces()) and proowner <> 'errand_owner'::regrole
                 """
             #expect(try await database.text(foreign) == "")
-            #expect(try await database.text("select * from errand.apply_rights()") == "")
+            #expect(try await database.text("select * from errand_internal.apply_rights()") == "")
         }
     }
 
@@ -142,14 +142,15 @@ import Testing
                     ["select errand.enqueue('noop')", "select errand.enqueue_many('[{\"kind\": \"noop\"}]')"]
                 case "worker":
                     [
-                        "select errand.register_worker_v1('w', '1', '20 s', '{default}', '[]')",
-                        "select errand.claim_v1('default', '{noop}', 1, 1, '{0,0,0,0}', '{1,2,3,4}', true)",
-                        "select errand.heartbeat_v1('{1}', 0, '{}', null)", "select errand.revoked_jobs_v1('{}', '{}')",
-                        "select errand.unheld_jobs_v1(1, 0, '{}', '{}', '{}')",
-                        "select errand.refresh_statistics_v1()",
-                        "select errand.promote_v1(10, '-infinity')", "select errand.rescue_v1(0)",
-                        "select errand.make_partitions_v1(days_ahead => 9)", "select * from errand.metrics()",
-                        "select errand.leave_v1(1, true)",
+                        "select errand_internal.register_worker_v1('w', '1', '20 s', '{default}', '[]')",
+                        "select errand_internal.claim_v1('default', '{noop}', 1, 1, '{0,0,0,0}', '{1,2,3,4}', true)",
+                        "select errand_internal.heartbeat_v1('{1}', 0, '{}', null)",
+                        "select errand_internal.revoked_jobs_v1('{}', '{}')",
+                        "select errand_internal.unheld_jobs_v1(1, 0, '{}', '{}', '{}')",
+                        "select errand_internal.refresh_statistics_v1()",
+                        "select errand_internal.promote_v1(10, '-infinity')", "select errand_internal.rescue_v1(0)",
+                        "select errand_internal.make_partitions_v1(days_ahead => 9)", "select * from errand.metrics()",
+                        "select errand_internal.leave_v1(1, true)",
                     ]
                 default:
                     [
@@ -195,12 +196,14 @@ import Testing
         do {
             try await connection.execute(Statement("set role \(role)"))
             try await Migrator.errand.run(on: connection)
-            let lacks = try await connection.query("select errand.apply_rights()").map { try $0.decode(String.self) }
+            let lacks = try await connection.query("select errand_internal.apply_rights()").map {
+                try $0.decode(String.self)
+            }
             #expect(lacks.contains { $0.contains("grant errand_owner to \(role)") })
             let lines = try await connection.query(Statement("\(catalog)")).map { try $0.decode(String.self) }
             let expected = try await connection.query(Statement("\(declared)")).map { try $0.decode(String.self) }
             #expect(!expected.isEmpty && Set(lines).isSuperset(of: expected))
-            try await connection.execute("select errand.make_partitions_v1()")
+            try await connection.execute("select errand_internal.make_partitions_v1()")
         } catch {
             await connection.close()
             throw error

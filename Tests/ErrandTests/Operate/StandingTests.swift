@@ -24,7 +24,7 @@ import Testing
                 Statement(
                     """
                     select worker_id
-                    from errand.register_worker_v1(
+                    from errand_internal.register_worker_v1(
                         'hand', '1', '1 hour', '{default,other}', $1, slots => 3, queue_slots => '{2,1}')
                     """, [JSONB(kinds)])
             ).scalar(Int64.self)
@@ -122,7 +122,7 @@ import Testing
             try await expectOverdue("", database)
             try await database.execute("select errand.resume('default')")
             try await expectOverdue("limit|tenant/1", database)
-            try await database.execute("select errand.release_parked_v1()")
+            try await database.execute("select errand_internal.release_parked_v1()")
             try await expectOverdue("", database)
         }
     }

@@ -238,7 +238,7 @@ import Testing
     @Test(
         "a job probes that can start now, if there is one",
         arguments: [
-            "select errand.set_rate('other', '1 hour', 1), errand.rate_spend('other', 1)",
+            "select errand.set_rate('other', '1 hour', 1), errand_internal.rate_spend('other', 1)",
             "select errand.drain_worker(1, 'test')",
             "delete from errand.worker where queues = '{other}'",
         ])

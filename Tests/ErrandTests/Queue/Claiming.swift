@@ -10,12 +10,12 @@ struct ManualWorker {
     let database: Database
     let id: Int64
 
-    /// Enters it with kinds as errand.register_kinds takes them; without any it brings `noop` as it is.
+    /// Enters it with kinds as errand_internal.register_kinds takes them; without any it brings `noop` as it is.
     init(_ database: Database, kinds: String = "[]", queue: String = "default") async throws {
         self.database = database
         id = try await database.query(
             Statement(
-                "select worker_id from errand.register_worker_v1('hand', '1', '1 min', array[$2], $1)",
+                "select worker_id from errand_internal.register_worker_v1('hand', '1', '1 min', array[$2], $1)",
                 [JSONB(kinds), queue])
         ).scalar(Int64.self)
     }
@@ -64,7 +64,7 @@ struct ManualWorker {
     /// Stops its heartbeat and ends its lease.
     func dies() async throws {
         try await database.execute(.silencesWorkers(where: "id = $1", [id]))
-        try await database.execute("select errand.rescue_v1()")
+        try await database.execute("select errand_internal.rescue_v1()")
     }
 }
 

@@ -80,7 +80,7 @@ import Testing
             let isBack = "exists (select from errand.job where state = 'available' and crashes = 1)"
             #expect(
                 try await database.becomes(isBack) {
-                    try await database.execute("select errand.rescue_v1()")
+                    try await database.execute("select errand_internal.rescue_v1()")
                 })
         }
     }
@@ -113,9 +113,10 @@ import Testing
     func maintenance() async throws {
         try await withTestDatabase { database, _ in
             for (task, call) in [
-                ("statistics", "errand.refresh_statistics_v1()"), ("prune", "errand.prune_v1('1 hour') is not null"),
-                ("rescue", "(select count(*) = 1 from errand.rescue_v1())"),
-                ("schedule", "(select count(*) = 0 from errand.schedules_v1())"),
+                ("statistics", "errand_internal.refresh_statistics_v1()"),
+                ("prune", "errand_internal.prune_v1('1 hour') is not null"),
+                ("rescue", "(select count(*) = 1 from errand_internal.rescue_v1())"),
+                ("schedule", "(select count(*) = 0 from errand_internal.schedules_v1())"),
             ] {
                 try await database.execute("delete from errand.maintenance_task")
                 try await database.execute(
@@ -146,7 +147,7 @@ import Testing
                 """)
             let failures = "select detail from errand.health() where check_name = 'failures'"
             #expect(try await database.word(failures) == "0 failed and 0 succeeded within 5 minutes")
-            #expect(try await database.count("from errand.compute_throughput()") == 0)
+            #expect(try await database.count("from errand_internal.compute_throughput()") == 0)
             #expect(try await database.count("from errand.queue_minutes('{default}')") == 0)
         }
     }
@@ -194,7 +195,7 @@ import Testing
                 """)
             try await database.execute(
                 "update errand.job set crashes = 2, run_at = now() + interval '1 hour' where state = 'available'")
-            try await database.execute("select errand.release_crashed_v1()")
+            try await database.execute("select errand_internal.release_crashed_v1()")
             #expect(try await database.count("from errand.job where state = 'available'") == 2)
         }
     }
@@ -204,7 +205,7 @@ import Testing
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(Noop(), .after(.seconds(3600)))
             try await database.execute("update errand.job set run_at = now() - interval '1 second'")
-            try await database.execute("select errand.promote_v1(1000, now() + interval '1 day')")
+            try await database.execute("select errand_internal.promote_v1(1000, now() + interval '1 day')")
             #expect(try await database.count("from errand.job where state = 'available'") == 1)
         }
     }

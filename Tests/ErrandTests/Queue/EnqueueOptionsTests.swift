@@ -112,7 +112,7 @@ import Testing
                 try await database.execute(Statement("select errand.cancel_where(\(both))"))
                 try await queue.enqueue(Noop(), .unique("key"))
                 let old = try await database.query(Statement(expire)).scalar(Int64.self)
-                #expect(try await database.count("from errand.taken_keys_v1('{key}')") == 0)
+                #expect(try await database.count("from errand_internal.taken_keys_v1('{key}')") == 0)
                 let conflict = "from errand.explain(\(back)) where code = 'unique_conflict'"
                 #expect(try await database.count(conflict) == 0)
                 let retry =

@@ -281,7 +281,7 @@ import Testing
                     """
                     select sum(pg_stat_get_xact_function_calls(oid))::bigint
                     from pg_proc
-                    where pronamespace = 'errand'::regnamespace
+                    where pronamespace = any (errand_internal.namespaces())
                     """
                 ).first!.decode(Int64.self)
             }
@@ -295,7 +295,7 @@ import Testing
         try await withTestDatabase { database, _ in
             try await database.execute(
                 """
-                select errand.register_worker_v1('w', '1', '1 min', '{mail}',
+                select errand_internal.register_worker_v1('w', '1', '1 min', '{mail}',
                     '[{"name": "letter", "queue": "mail", "max_attempts": 3, "priority": 1}]')
                 """)
             try await database.execute("select errand.enqueue('letter')")

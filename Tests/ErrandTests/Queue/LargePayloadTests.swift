@@ -179,12 +179,13 @@ private let large = """
             // A checkpoint during a round makes it larger.
             for _ in 0..<5 where least > 1500 {
                 try await database.enqueueLarge(100)
-                let claim = "errand.claim_v1('default', '{noop}', \(worker.id), 100, '{0,0,0,0}', '{1,2,3,4}', true)"
+                let claim =
+                    "errand_internal.claim_v1('default', '{noop}', \(worker.id), 100, '{0,0,0,0}', '{1,2,3,4}', true)"
                 var bytes = try await database.walBytes("select * from \(claim)")
                 let held = "from errand.job where state = 'running'"
                 let ids = try await database.word("select array_agg(id order by id) \(held)") ?? ""
                 let lines = try await database.word("select array_agg(queue_position order by id) \(held)") ?? ""
-                let finish = "errand.finish_v1(\(worker.id), '\(ids)', '\(lines)')"
+                let finish = "errand_internal.finish_v1(\(worker.id), '\(ids)', '\(lines)')"
                 bytes += try await database.walBytes("select * from \(finish)")
                 least = min(least, bytes / 100)
             }

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// After a VACUUM of a queue that was nearly empty the planner takes an index of millions of dead entries for as short
-/// as the table: errand.finish_v1 says more.
+/// as the table: errand_internal.finish_v1 says more.
 @Suite("Plans") struct PlanTests {
     @Test("a worker's jobs are found by their ids, never by a read of the whole queue", arguments: [1, 5])
     func byID(waiting: Int) async throws {
@@ -22,9 +22,12 @@ import Testing
                 "committed by its handler": [
                     Completion(job: jobs[0], result: .succeeded(output: nil), took: .zero).commitStatement
                 ],
-                "held": [Statement("select errand.revoked_jobs_v1($1, $2)", [jobs.map(\.id), jobs.map(\.position)])],
+                "held": [
+                    Statement("select errand_internal.revoked_jobs_v1($1, $2)", [jobs.map(\.id), jobs.map(\.position)])
+                ],
                 "unheld": [
-                    Statement("select errand.unheld_jobs_v1($1, 1, '{}', '{}', $2)", [worker.id, [jobs[0].position]])
+                    Statement(
+                        "select errand_internal.unheld_jobs_v1($1, 1, '{}', '{}', $2)", [worker.id, [jobs[0].position]])
                 ],
             ]
             for (way, statements) in ways {
@@ -57,14 +60,15 @@ import Testing
             #expect(pages > 400)
             let blocks: Statement = "select pg_stat_get_xact_blocks_fetched('errand.job'::regclass)"
             for call in [
-                "rescue_v1()", "leave_v1((select min(worker_id) from errand.claim), true)",
-                "release_worker((select min(worker_id) from errand.claim), 'test', force => true)",
+                "errand_internal.rescue_v1()",
+                "errand_internal.leave_v1((select min(worker_id) from errand.claim), true)",
+                "errand.release_worker((select min(worker_id) from errand.claim), 'test', force => true)",
             ] {
                 // Rolled back, for the next one.
                 await #expect(throws: Undo.self, "\(call)") {
                     try await database.transaction { transaction in
                         let before = try await transaction.query(blocks).scalar(Int64.self)
-                        try await transaction.execute(Statement("select errand.\(call)"))
+                        try await transaction.execute(Statement("select \(call)"))
                         let read = try await transaction.query(blocks).scalar(Int64.self) - before
                         let left = """
                             select
@@ -91,7 +95,7 @@ import Testing
                 """
                 select oid::regprocedure::text
                 from pg_proc
-                where pronamespace = 'errand'::regnamespace
+                where pronamespace = any (errand_internal.namespaces())
                     and exists (select from unnest(proconfig) as setting where setting like 'enable\\_%=off')
                     and 'jit=off' <> all (proconfig)
                 """

@@ -57,7 +57,8 @@ import Testing
             #expect(try await first.end(jobs.filter { $0.id <= 2 }) == [])
             switch how {
             case "released": #expect(try await first.end(back, .released) == [])
-            case "in doubt": try await database.execute(Statement("select errand.leave_v1($1, true)", [first.id]))
+            case "in doubt":
+                try await database.execute(Statement("select errand_internal.leave_v1($1, true)", [first.id]))
             default:
                 try await database.execute(
                     Statement("select errand.release_worker($1, 'test', force => true)", [first.id]))
@@ -69,7 +70,7 @@ import Testing
             let queues = ["default"]
             let scanned = try await database.query(
                 Statement(
-                    "select busy from errand.probe_v1($1, '{noop}', '{99, 99, 99, 99}', false)", [queues]))
+                    "select busy from errand_internal.probe_v1($1, '{noop}', '{99, 99, 99, 99}', false)", [queues]))
             #expect(try scanned.scalar([String].self) == queues)
             let second = try await ManualWorker(database)
             let claim = second.claiming(4, from: [7, 7, 7, 7])

@@ -34,7 +34,7 @@ import Testing
             try await database.execute(.silencesWorkers(where: "id = $1", [lost.id]))
             let gate = try await database.makeConnection()
             try await gate.execute("select pg_advisory_lock(4711)")
-            async let rescued = database.query("select rescued from errand.rescue_v1()").scalar(Int.self)
+            async let rescued = database.query("select rescued from errand_internal.rescue_v1()").scalar(Int.self)
             #expect(
                 try await database.becomes("exists (select from pg_locks where locktype = 'advisory' and not granted)"))
             // Meanwhile the lost worker releases the jobs without row locks, and a new worker claims them.
@@ -57,7 +57,7 @@ import Testing
                 #expect(try await check(worker, after: outage) == 0)
                 // Its next heartbeat comes before the second check.
                 try await database.execute(
-                    Statement("select errand.heartbeat_v1(array[$1::int8], 1, '{}', null)", [worker.id]))
+                    Statement("select errand_internal.heartbeat_v1(array[$1::int8], 1, '{}', null)", [worker.id]))
                 #expect(try await check(worker, after: 23) == 0)
             }
             #expect(try await database.count("from errand.job where state = 'running' and crashes = 0") == 1)
@@ -88,14 +88,15 @@ import Testing
             /// In seconds.
             func nextCheck(after seconds: Int) async throws -> Int64? {
                 try await shift(worker, by: seconds)
-                return try await database.query("select check_in / 1000000 from errand.rescue_v1()").scalar(Int64?.self)
+                return try await database.query("select check_in / 1000000 from errand_internal.rescue_v1()").scalar(
+                    Int64?.self)
             }
             #expect(try await nextCheck(after: 15) == nil)
             // The lease ends later than 1.5 heartbeats after the first check.
             #expect((24...25).contains(try await nextCheck(after: 20) ?? 0))
             #expect((12...15).contains(try await nextCheck(after: 10) ?? 0))
             try await database.execute(
-                Statement("select errand.heartbeat_v1(array[$1::int8], 1, '{}', null)", [worker.id]))
+                Statement("select errand_internal.heartbeat_v1(array[$1::int8], 1, '{}', null)", [worker.id]))
             #expect(try await nextCheck(after: 0) == nil)
             #expect(try await nextCheck(after: 3600) == 22)
         }
@@ -147,7 +148,7 @@ import Testing
     private func check(_ worker: ManualWorker, after seconds: Int) async throws -> Int {
         try await shift(worker, by: seconds)
         let session = try await worker.database.makeConnection()
-        let lost = try await session.query("select lost_workers from errand.rescue_v1()").scalar(Int.self)
+        let lost = try await session.query("select lost_workers from errand_internal.rescue_v1()").scalar(Int.self)
         await session.close()
         return lost
     }

@@ -31,7 +31,7 @@ import Testing
             claim.isSerialized = true
             let behind = claim.statement
             try await database.transaction { transaction in
-                try await transaction.execute("select errand.release_v1('{a}')")
+                try await transaction.execute("select errand_internal.release_v1('{a}')")
                 try await transaction.execute(behind)
                 let row = try await transaction.query(Statement("select \(holdsTurn)"))
                 #expect(try !row.scalar(Bool.self))

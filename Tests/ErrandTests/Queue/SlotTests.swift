@@ -121,7 +121,7 @@ import Testing
                     select coalesce(sum(calls) filter (where funcname = 'bound_of'), 0)::int8,
                         coalesce(sum(calls) filter (where funcname in ('lock_limits', 'take_slots')), 0)::int8
                     from pg_stat_xact_user_functions
-                    where schemaname = 'errand'
+                    where schemaname = 'errand_internal'
                     """)
                 #expect(try calls[0].decode(Int.self, Int.self) == (2, 0))
             }
@@ -168,8 +168,8 @@ import Testing
                 let before = try await transaction.query(counted).scalar(Int64.self)
                 // As if the two available jobs had finished.
                 try await transaction.execute("delete from errand.job where state = 'available'")
-                try await transaction.execute("select errand.release_v1('{a}')")
-                try await transaction.execute("select errand.limit_is_full('a')")
+                try await transaction.execute("select errand_internal.release_v1('{a}')")
+                try await transaction.execute("select errand_internal.limit_is_full('a')")
                 return try await transaction.query(counted).scalar(Int64.self) - before
             }
             #expect(read < 200)

@@ -11,16 +11,16 @@ import Testing
         try await withTestDatabase { database, _ in
             let flag = "select last_value from errand.wake_flag"
             let workers = [try await ManualWorker(database), try await ManualWorker(database)]
-            try await database.execute("select errand.set_wake_flag_v1(true)")
-            try await database.execute("select errand.rescue_v1()")
+            try await database.execute("select errand_internal.set_wake_flag_v1(true)")
+            try await database.execute("select errand_internal.rescue_v1()")
             try await workers[0].dies()
             #expect(try await database.word(flag) == "2")
             try await workers[1].dies()
             #expect(try await database.word(flag) == "1")
 
             let last = try await ManualWorker(database)
-            try await database.execute("select errand.set_wake_flag_v1(true)")
-            try await database.execute(Statement("select errand.leave_v1($1, false)", [last.id]))
+            try await database.execute("select errand_internal.set_wake_flag_v1(true)")
+            try await database.execute(Statement("select errand_internal.leave_v1($1, false)", [last.id]))
             #expect(try await database.word(flag) == "1")
         }
     }
@@ -33,7 +33,7 @@ import Testing
             let listener = try await Connection.connect(configuration, logger: Logger(label: "errand.test"))
             try await listener.listen("errand_wake")
             for asleep in [true, false, false, true, false] {
-                try await database.execute(Statement("select errand.set_wake_flag_v1($1)", [asleep]))
+                try await database.execute(Statement("select errand_internal.set_wake_flag_v1($1)", [asleep]))
             }
             try await database.execute("select pg_notify('errand_wake', 'last')")
             var payloads: [String] = []
@@ -46,12 +46,14 @@ import Testing
         }
     }
 
-    @Test("with errand.notify = off a transaction sends no NOTIFY, so it can be prepared; the setting ends with it")
+    @Test(
+        "with errand.notify = off a transaction sends no NOTIFY, so it can be prepared; the setting ends with it"
+    )
     func silenced() async throws {
         try await withTestDatabase { database, configuration in
             let configuration = try PostgresConfiguration(url: TestServer.url(of: configuration, directly: true))
             let connection = try await Connection.connect(configuration, logger: Logger(label: "errand.test"))
-            try await connection.execute("select errand.set_wake_flag_v1(true)")
+            try await connection.execute("select errand_internal.set_wake_flag_v1(true)")
             let canPrepare = try await connection.query(
                 "select current_setting('max_prepared_transactions')::int > 0"
             ).scalar(Bool.self)
@@ -92,7 +94,7 @@ import Testing
             // No other object of ours notifies by itself.
             let others = """
                 from pg_proc
-                where pronamespace = any (errand.namespaces()) and prosrc ~ 'pg_notify' and oid <> 'errand.notify'::regproc
+                where pronamespace = any (errand_internal.namespaces()) and prosrc ~ 'pg_notify' and oid <> 'errand_internal.notify'::regproc
                 """
             #expect(try await database.count(others) == 0)
         }

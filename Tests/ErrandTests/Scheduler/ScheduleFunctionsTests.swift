@@ -52,7 +52,7 @@ import Testing
                 """
                 select string_agg(distinct (moment at time zone 'UTC')::text, ', ')
                 from generate_series(0, 5142) as n
-                cross join errand.clock_first_shows(
+                cross join errand_internal.clock_first_shows(
                     timestamp '2026-03-29 02:00' + n * interval '0.7 s', 'Europe/Paris') as moment
                 """
             ).scalar(String.self)

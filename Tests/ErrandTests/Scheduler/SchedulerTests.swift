@@ -274,7 +274,7 @@ import Testing
             func records(version: Int, after delay: Int = -3600) async throws -> [Bool] {
                 let record = """
                     select is_recorded
-                    from errand.record_ticks_v1(
+                    from errand_internal.record_ticks_v1(
                         '{fast}', array[$1::bigint], array[now() + $2::int * interval '1 second'], '{enqueued}', '{null}',
                         '{null}')
                     """
@@ -303,7 +303,7 @@ import Testing
                     select pg_advisory_xact_lock(1)
                 )
                 select settled.is_recorded
-                from turn, errand.record_ticks_v1(
+                from turn, errand_internal.record_ticks_v1(
                     '{fast}', '{1}', array[date_trunc('hour', now())], '{skipped}', '{null}', '{null}') as settled
                 """
             let late = try await database.transaction { transaction in

@@ -63,20 +63,20 @@ import Testing
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 20))
             let arguments = try #require(
                 try await database.word(
-                    "select pg_get_function_identity_arguments('errand.claim_v1'::regproc)"))
+                    "select pg_get_function_identity_arguments('errand_internal.claim_v1'::regproc)"))
             let types = try #require(
                 try await database.word(
                     """
                     select string_agg(format('$%s', place), ', ')
-                    from generate_series(1, (select pronargs from pg_proc where oid = 'errand.claim_v1'::regproc)) as place
+                    from generate_series(1, (select pronargs from pg_proc where oid = 'errand_internal.claim_v1'::regproc)) as place
                     """))
             try await database.execute("create schema hidden")
-            try await database.execute("alter function errand.claim_v1 set schema hidden")
+            try await database.execute("alter function errand_internal.claim_v1 set schema hidden")
             // A reply of another version, with too few columns.
             try await database.execute(
                 Statement(
                     """
-                    create function errand.claim_v1(\(arguments)) returns table (id bigint, queue_position bigint)
+                    create function errand_internal.claim_v1(\(arguments)) returns table (id bigint, queue_position bigint)
                     language sql security definer as $$ select id, queue_position from hidden.claim_v1(\(types)) $$
                     """))
             var configuration = WorkerConfiguration.withoutHousekeeping
@@ -136,7 +136,7 @@ import Testing
             #expect(try await database.becomes("exists (select from errand.job where state = 'running')"))
             try await database.makeSlowGuard("select pg_sleep(600) is not null")
             try await database.execute("select errand.guard_put('slow', 'public.slow')")
-            try await database.execute("alter function errand.register_worker_v1 rename to hidden")
+            try await database.execute("alter function errand_internal.register_worker_v1 rename to hidden")
             let id = try await database.query("select max(id) from errand.worker").scalar(Int64.self)
             // A claim whose connection breaks: its worker id is uncertain from now on.
             try await queue.enqueue(Noop(), .guarded(by: "slow"))
@@ -152,7 +152,7 @@ import Testing
                 #expect(try await database.becomes("heartbeat_at > '\(before)' from errand.worker where id = \(id)"))
                 try await Task.sleep(for: .milliseconds(400))
             }
-            try await database.execute("alter function errand.hidden rename to register_worker_v1")
+            try await database.execute("alter function errand_internal.hidden rename to register_worker_v1")
             isOpen.withLock { $0 = true }
             #expect(try await database.drains())
             #expect(try await database.count("from errand.history where crashes = 0 and attempt = 1") == 2)

@@ -64,7 +64,7 @@ import Testing
     func keyed() async throws {
         try await withTestDatabase { database, _ in
             let differ = """
-                select errand.error_id('no mailbox anna', key) <> errand.error_id('no mailbox anna', gen_random_uuid())
+                select errand_internal.error_id('no mailbox anna', key) <> errand_internal.error_id('no mailbox anna', gen_random_uuid())
                 from (select error_key as key from errand.home) as home
                 """
             let doDiffer = try await database.query(Statement(differ)).scalar(Bool.self)

@@ -12,7 +12,7 @@ import Testing
         for _ in 1...MaintenanceTurn.workers {
             try await database.execute(
                 """
-                select errand.register_worker_v1('older', '1', '1 hour', '{other}', '[]', housekeeping => true)
+                select errand_internal.register_worker_v1('older', '1', '1 hour', '{other}', '[]', housekeeping => true)
                 """)
         }
     }
@@ -37,16 +37,17 @@ import Testing
     func counts() async throws {
         try await withTestDatabase { database, _ in
             try await enterOlder(database)
-            let third = "select errand.heartbeat_v1('{3}', 0, '{}', null)"
+            let third = "select errand_internal.heartbeat_v1('{3}', 0, '{}', null)"
             let register = """
                 select housekeepers
-                from errand.register_worker_v1('w', '1', '1 min', '{other}', '[]', housekeeping => $1)
+                from errand_internal.register_worker_v1('w', '1', '1 min', '{other}', '[]', housekeeping => $1)
                 """
             #expect(try await database.query(Statement(register, [false])).scalar(Int.self) == 3)
             #expect(try await database.query(Statement(register, [true])).scalar(Int.self) == 3)
             let count = { (id: Int64) in
                 try await database.query(
-                    Statement("select older, younger from errand.heartbeat_v1(array[$1::int8], 0, '{}', null)", [id])
+                    Statement(
+                        "select older, younger from errand_internal.heartbeat_v1(array[$1::int8], 0, '{}', null)", [id])
                 )[0].decode(Int.self, Int.self)
             }
             try await database.execute(Statement(third))
@@ -88,10 +89,10 @@ import Testing
     @Test("one of many programs prunes: another one does nothing for a while, unless it has more to do itself")
     func prunes() async throws {
         try await withTestDatabase { database, _ in
-            let prune = "select errand.prune_v1(at_least => '50 minutes')"
+            let prune = "select errand_internal.prune_v1(at_least => '50 minutes')"
             #expect(try await database.query(Statement(prune)).scalar(Int?.self) == 0)
             #expect(try await database.query(Statement(prune)).scalar(Int?.self) == nil)
-            #expect(try await database.query("select errand.prune_v1()").scalar(Int?.self) == 0)
+            #expect(try await database.query("select errand_internal.prune_v1()").scalar(Int?.self) == 0)
             try await database.execute(
                 "update errand.maintenance_task set done_at = done_at - interval '51 minutes' where name = 'prune'")
             #expect(try await database.query(Statement(prune)).scalar(Int?.self) == 0)

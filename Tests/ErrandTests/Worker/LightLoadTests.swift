@@ -62,7 +62,7 @@ import Testing
             let connections = """
                 from pg_stat_activity
                 where datname = current_database() and pid <> pg_backend_pid()
-                    and (query like '%errand.claim_v1%' or query like '%errand.probe_v1%')
+                    and (query like '%errand_internal.claim_v1%' or query like '%errand_internal.probe_v1%')
                 """
             try await database.execute(
                 """

@@ -24,7 +24,7 @@ import Testing
                     "select errand.enqueue_payloads_v1('noop', array_fill('{}'::jsonb, array[30]))")
                 try await transaction.execute(
                     """
-                    create or replace function errand.server_start() returns text
+                    create or replace function errand_internal.server_start() returns text
                     language sql stable set search_path = pg_catalog as $$ select 'another' $$
                     """)
             }
@@ -37,11 +37,11 @@ import Testing
     func published() async throws {
         try await withTestDatabase { database, _ in
             let workers = [try await ManualWorker(database), try await ManualWorker(database)]
-            let start = try await database.word("select errand.server_start()")
+            let start = try await database.word("select errand_internal.server_start()")
             func heartbeat(_ worker: ManualWorker, takenUnder start: String?) async throws -> String {
                 try await database.query(
                     Statement(
-                        "select published::text from errand.heartbeat_v1($1, 0, $2, $3)",
+                        "select published::text from errand_internal.heartbeat_v1($1, 0, $2, $3)",
                         [[worker.id], JSONB(#"{"default": [9, 9, 9, 9]}"#), start])
                 ).scalar(String.self)
             }
@@ -52,7 +52,7 @@ import Testing
             try await database.execute("update errand.worker set server_start = 'before'")
             #expect(try await heartbeat(workers[1], takenUnder: start) == "{}")
             let marks = try await database.query(
-                "select marks::text from errand.register_worker_v1('new', '1', '1 min', '{default}', '[]')")
+                "select marks::text from errand_internal.register_worker_v1('new', '1', '1 min', '{default}', '[]')")
             #expect(try marks.scalar(String.self) == #"{"default": [9, 9, 9, 9]}"#)
         }
     }
@@ -64,10 +64,10 @@ import Testing
                 let worker = try await ManualWorker(database)
                 try await database.execute(
                     Statement(
-                        "select errand.heartbeat_v1($1, 0, $2, errand.server_start())",
+                        "select errand_internal.heartbeat_v1($1, 0, $2, errand_internal.server_start())",
                         [[worker.id], JSONB("{\"default\": \(marks)}")]))
                 if how == "leaves" {
-                    try await database.execute(Statement("select errand.leave_v1($1, false)", [worker.id]))
+                    try await database.execute(Statement("select errand_internal.leave_v1($1, false)", [worker.id]))
                 } else {
                     try await worker.dies()
                 }
@@ -76,7 +76,7 @@ import Testing
             func marks(kinds: String) async throws -> String {
                 try await database.query(
                     Statement(
-                        "select marks::text from errand.register_worker_v1('new', '1', '1 min', '{default}', $1)",
+                        "select marks::text from errand_internal.register_worker_v1('new', '1', '1 min', '{default}', $1)",
                         [JSONB(kinds)])
                 ).scalar(String.self)
             }
@@ -87,7 +87,7 @@ import Testing
             try await database.execute("update errand.worker set marks = '{}'")
             try await database.execute("update errand.mark set server_start = 'before'")
             #expect(try await marks(kinds: "[]") == "{}")
-            try await database.execute("select errand.prune_v1()")
+            try await database.execute("select errand_internal.prune_v1()")
             #expect(try await database.count("from errand.mark") == 0)
         }
     }

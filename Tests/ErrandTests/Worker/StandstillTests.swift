@@ -106,7 +106,8 @@ import Waiting
             let wentOn = "from errand.worker where heartbeat_at - started_at > interval '2 s'"
             #expect(try await database.count(wentOn) == 1)
             let isBack = "count(*) = 200 from errand.job where state in ('available', 'parked')"
-            #expect(try await database.becomes(isBack) { try await database.execute("select errand.rescue_v1()") })
+            #expect(
+                try await database.becomes(isBack) { try await database.execute("select errand_internal.rescue_v1()") })
         }
     }
 

@@ -16,7 +16,7 @@ import Testing
             let compare = { (known: [Int64], epoch: Int32, named: ArraySlice<ClaimedJob>) in
                 try await database.query(
                     Statement(
-                        "select job_id, is_taken_back from errand.unheld_jobs_v1($1, $2, $3, $4, $5)",
+                        "select job_id, is_taken_back from errand_internal.unheld_jobs_v1($1, $2, $3, $4, $5)",
                         [worker.id, epoch, named.map(\.id), named.map(\.position), known])
                 ).map { row -> String in
                     let (id, isTakenBack) = try row.decode(Int64.self, Bool.self)
@@ -66,7 +66,7 @@ import Testing
             #expect(try await worker.end(first, .released) == [])
             let second = try await worker.claim(1)
             #expect(second.map(\.position) == first.map(\.position))
-            let asked = "from errand.unheld_jobs_v1(\(worker.id), 1, '{}', '{}', '{\(first[0].position)}')"
+            let asked = "from errand_internal.unheld_jobs_v1(\(worker.id), 1, '{}', '{}', '{\(first[0].position)}')"
             #expect(try await database.count(asked) == 0)
         }
     }

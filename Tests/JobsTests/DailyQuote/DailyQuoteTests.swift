@@ -96,7 +96,7 @@ import Testing
                     from public.sent
                     where sent.user_id = subscriber.user_id and sent.day = known.day
                 ) as pushed
-                cross join errand.clock_first_shows(day + local_time, time_zone) as due_at
+                cross join errand_internal.clock_first_shows(day + local_time, time_zone) as due_at
                 where count <> 1 or min not between due_at and due_at + interval '60 s'
                 """)
             #expect(wrong == [])

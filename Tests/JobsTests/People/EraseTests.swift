@@ -202,9 +202,9 @@ import Testing
                         union
                         select left(repeat('user-1', 40), length) from generate_series(1, 100) as length
                         union
-                        select proname from pg_proc where pronamespace = any (errand.namespaces())
+                        select proname from pg_proc where pronamespace = any (errand_internal.namespaces())
                         union
-                        select relname from pg_class where relnamespace = any (errand.namespaces())
+                        select relname from pg_class where relnamespace = any (errand_internal.namespaces())
                     ) as word (id)
                 ) as numbered
                 """)

@@ -34,7 +34,7 @@ comment on column errand.worker.id is 'the worker''s id: each start has a new on
 comment on column errand.worker.started_at is 'when it registered';
 comment on column errand.worker.heartbeat_at is 'its last heartbeat';
 comment on column errand.worker.missed_at is
-    'when errand.rescue_v1 last found a heartbeat missing; void if one has come since';
+    'when errand_internal.rescue_v1 last found a heartbeat missing; void if one has come since';
 comment on column errand.worker.lease is 'how long after its last heartbeat it may count as lost';
 comment on column errand.worker.heartbeat_interval is 'the time between two heartbeats, at most a third of the lease';
 comment on column errand.worker.drained_at is 'since when it claims nothing (errand.drain_worker); null = it claims';
@@ -54,7 +54,7 @@ comment on column errand.worker.kinds is 'the kinds that it can run: it claims n
 comment on column errand.worker.marks is
     'its marks by queue: four, one for each priority, then four positions up to which a scan below the mark found '
     'nothing. A new worker of the same kinds starts from them';
-comment on column errand.worker.server_start is 'errand.server_start() when the marks were taken';
+comment on column errand.worker.server_start is 'errand_internal.server_start() when the marks were taken';
 comment on column errand.worker.login is 'session_user when it registered';
 comment on column errand.worker.drained_by is 'who drained it';
 comment on column errand.worker.drained_reason is 'why it is drained, in the words of the operator';
@@ -87,7 +87,7 @@ alter table errand.mark replica identity full;
 comment on table errand.mark is 'The marks of workers that have left or were lost: the next worker starts from them';
 comment on column errand.mark.stored_at is 'when the worker left or was found to be lost';
 comment on column errand.mark.server_start is
-    'errand.server_start() when the marks were taken: they are void after another start';
+    'errand_internal.server_start() when the marks were taken: they are void after another start';
 comment on column errand.mark.kinds is 'the kinds of the worker: its marks are void for other kinds';
 comment on column errand.mark.marks is 'the marks, as in errand.worker';
 

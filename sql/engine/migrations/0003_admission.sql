@@ -38,7 +38,7 @@ comment on column errand.limit.limit_key is
     'a key, or a prefix and an asterisk: tenant/* gives each tenant a limit of its own';
 comment on column errand.limit.max_running is 'number of jobs; 0 parks all of them';
 comment on column errand.limit.has_slots is
-    'whether jobs that ran before the limit have slots: see errand.give_slots';
+    'whether jobs that ran before the limit have slots: see errand_internal.give_slots';
 comment on column errand.limit.set_at is 'when it was set';
 
 -- A slot that changes hands gets a new row, and the old one is deleted. The newest row of a slot is the last index

@@ -56,7 +56,7 @@ comment on column errand.job_choice.tag is 'jobs with this tag';
 comment on column errand.job_choice.unique_key is 'the job with this unique key';
 comment on column errand.job_choice.limit_key is 'jobs under this limit';
 comment on column errand.job_choice.error is 'jobs whose last error contains this text';
-comment on column errand.job_choice.fingerprint is 'what errand.fingerprint returns for the last error';
+comment on column errand.job_choice.fingerprint is 'what errand_internal.fingerprint returns for the last error';
 comment on column errand.job_choice.created_after is 'jobs enqueued at or after this time';
 comment on column errand.job_choice.created_before is 'jobs enqueued before this time';
 comment on column errand.job_choice.ended_after is 'jobs that ended at or after this time';
@@ -96,7 +96,7 @@ comment on column errand.bulk.changed is 'number of jobs that it has changed';
 comment on column errand.bulk.skipped is 'number of jobs of this pass that another session had locked';
 comment on column errand.bulk.pass is 'after a pass that has skipped jobs, another one follows: 10 at most';
 comment on column errand.bulk.action is 'cancel or discard';
-comment on column errand.bulk.filter is 'the filter, as errand.job_filter reads it';
+comment on column errand.bulk.filter is 'the filter, as errand_internal.job_filter reads it';
 comment on column errand.bulk.reason is 'why, in the words of the operator';
 comment on column errand.bulk.who is 'the login of the operator';
 comment on column errand.bulk.stopped_by is 'who stopped it before its end';
@@ -185,8 +185,9 @@ comment on column errand.maintenance_task.name is
 comment on column errand.maintenance_task.done_by is 'application_name of the program';
 comment on column errand.maintenance_task.note is 'the result';
 
--- errand.try_lock, errand.lock_limits, errand.lock_claims and the functions of partitions lock these tables, which stay
--- empty. A table lock needs a right to the table and no transaction id. Any session could hold an advisory lock.
+-- errand_internal.try_lock, errand_internal.lock_limits, errand_internal.lock_claims and the functions of partitions
+-- lock these tables, which stay empty. A table lock needs a right to the table and no transaction id. Any session could
+-- hold an advisory lock.
 create table errand.promote_lock ();
 create table errand.release_lock ();
 create table errand.rescue_lock ();
@@ -223,7 +224,7 @@ comment on column errand.home.adopted_at is 'when the schema was created, or err
 comment on column errand.home.is_only is 'true: allows one row';
 comment on column errand.home.cell is 'which cell it is: errand.cell';
 comment on column errand.home.database_name is 'its name in pg_database';
-comment on column errand.home.error_key is 'secret key of errand.error_id';
+comment on column errand.home.error_key is 'secret key of errand_internal.error_id';
 
 insert into errand.home (system_identifier, database_oid, database_name)
 select control.system_identifier, here.oid, here.datname
@@ -248,7 +249,8 @@ create table errand.declaration (
     constraint declaration_pkey primary key (object)
 );
 comment on table errand.declaration is
-    'Who may call each function and read each view, from the heads of their scripts: for errand.rights and errand.help';
+    'Who may call each function and read each view, from the heads of their scripts: '
+    'for errand_internal.rights and errand.help';
 comment on column errand.declaration.part is 'engine, the app, or migrate for the tables of errand migrate';
 comment on column errand.declaration.object is 'schema and name of the function or view';
 comment on column errand.declaration.is_view is 'whether it is a view';

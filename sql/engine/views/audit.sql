@@ -7,7 +7,7 @@ create or replace view errand.audit as
 select
     id, done_at, who, acting_as, application_name, action,
     case
-        when (select errand.sees_content()) then target
+        when (select errand_internal.sees_content()) then target
         else target - 'cut' #- '{filter,error}' #- '{filter,fingerprint}'
     end as target,
     reason, jobs, job_ids, person, request

@@ -7,7 +7,7 @@ select
     id,
     action,
     case
-        when (select errand.sees_content()) then filter
+        when (select errand_internal.sees_content()) then filter
         else filter - '{error,fingerprint}'::text[]
     end as filter,
     case when stopped_by is not null then 'stopped' when ended_at is not null then 'done'

@@ -10,7 +10,7 @@ select
     known.opened_at,
     known.opened_by,
     known.until,
-    case when known.opened_by = 'ops' or (select errand.sees_content()) then known.reason end as reason,
+    case when known.opened_by = 'ops' or (select errand_internal.sees_content()) then known.reason end as reason,
     known.failures,
     known.failed_at,
     known.closed_at,

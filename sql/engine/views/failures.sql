@@ -10,16 +10,18 @@ create or replace view errand.failures as
 select
     kind,
     queue,
-    case when (select errand.sees_content()) then fingerprint end as fingerprint,
+    case when (select errand_internal.sees_content()) then fingerprint end as fingerprint,
     count(*) as failures,
     count(*) filter (where finished_at between now() - interval '1 hour' and now()) as failures_1_h,
     count(*) filter (where became = 'retried') as retried,
     min(finished_at) as first_at,
     max(finished_at) as last_at,
     (array_agg(id order by finished_at desc))[1] as last_job_id,
-    case when (select errand.sees_content()) then (array_agg(error order by finished_at desc))[1] end as last_error,
+    case
+        when (select errand_internal.sees_content()) then (array_agg(error order by finished_at desc))[1]
+    end as last_error,
     count(*) filter (where became = 'discarded') as discarded,
-    errand.error_id(recent.fingerprint, (select error_key from errand.home)) as error_id
+    errand_internal.error_id(recent.fingerprint, (select error_key from errand.home)) as error_id
 from (
     (
         select id, kind, queue, fingerprint, finished_at, error, null as became

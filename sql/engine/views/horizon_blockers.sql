@@ -3,7 +3,7 @@
 -- errand: topic retention
 create or replace view errand.horizon_blockers as
 select what, name, who, since, transactions, detail, hint
-from errand.horizon();
+from errand_internal.horizon();
 comment on view errand.horizon_blockers is
     'What keeps vacuum from removing dead rows: sessions, prepared transactions, replication slots; the oldest first';
 comment on column errand.horizon_blockers.what is 'session, prepared transaction or replication slot';

@@ -16,9 +16,9 @@ select
         where job.id = reported.job_id and job.queue_position = reported.queue_position and job.state = 'running'
     ) as is_running,
     reported.fraction,
-    case when (select errand.sees_content()) then reported.message end as message,
-    case when (select errand.sees_content()) then reported.output end as output,
-    case when (select errand.sees_content()) then reported.log end as log,
+    case when (select errand_internal.sees_content()) then reported.message end as message,
+    case when (select errand_internal.sees_content()) then reported.output end as output,
+    case when (select errand_internal.sees_content()) then reported.log end as log,
     reported.updated_at
 from errand.progress as reported;
 comment on view errand.job_progress is

@@ -2,34 +2,34 @@
 -- everything.
 --
 -- Columns that say what a job is about (payload, attempts, output, last error, subject, progress message, log) are null
--- for roles with errand_monitor only: errand.sees_content.
+-- for roles with errand_monitor only: errand_internal.sees_content.
 -- errand: for ops, monitor
 -- errand: topic find
 create or replace view errand.jobs as
 select
     id, queue, kind, state, priority, attempt, max_attempts, crashes, run_at, created_at, started_at, finished_at,
     worker_id, unique_key,
-    case when (select errand.sees_content()) then coalesce(
+    case when (select errand_internal.sees_content()) then coalesce(
         payload,
         (
             select stored.payload
             from errand.payload as stored
             where stored.day = either.payload_day and stored.job_id = either.id))
     end as payload,
-    case when (select errand.sees_content()) then attempts end as attempts,
+    case when (select errand_internal.sees_content()) then attempts end as attempts,
     case
-        when not (select errand.sees_content()) then null
+        when not (select errand_internal.sees_content()) then null
         when has_ended then output
         else (select report.output from errand.progress as report where report.job_id = either.id)
     end as output,
-    coalesce(case when (select errand.sees_content()) then error end, reason) as reason,
+    coalesce(case when (select errand_internal.sees_content()) then error end, reason) as reason,
     not_after, limit_key, guard, tags, options,
-    case when (select errand.sees_content()) then subject end as subject, parked_for,
+    case when (select errand_internal.sees_content()) then subject end as subject, parked_for,
     (select fraction from errand.progress where job_id = either.id) as progress,
-    case when (select errand.sees_content())
+    case when (select errand_internal.sees_content())
         then (select message from errand.progress where job_id = either.id) end as progress_message,
     (select updated_at from errand.progress where job_id = either.id) as progress_at,
-    case when (select errand.sees_content())
+    case when (select errand_internal.sees_content())
         then (select log from errand.progress where job_id = either.id) end as log
 from (
     select

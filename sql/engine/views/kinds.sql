@@ -1,12 +1,12 @@
 -- kinds: one row for each kind: its workers, jobs, rates and times.
 --
--- Its jobs are counted now if errand.count_now can count all of that state. Otherwise they are from the last
+-- Its jobs are counted now if errand_internal.count_now can count all of that state. Otherwise they are from the last
 -- statistics, or there are at least so many.
 -- errand: for ops, monitor
 -- errand: topic rates, pause
 create or replace view errand.kinds as
 with counted_now as materialized (
-    select * from errand.count_now()
+    select * from errand_internal.count_now()
 ),
 whole as (
     select

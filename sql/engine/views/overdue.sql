@@ -1,8 +1,8 @@
 -- overdue: queues, kinds, schedules and limits that are late, and scheduled jobs that housekeeping has not made
 -- available.
 --
--- A queue is late after 5 minutes, and after one if nothing keeps its jobs back: errand.stands_still. Kinds are by the
--- last statistics, some seconds ago.
+-- A queue is late after 5 minutes, and after one if nothing keeps its jobs back: errand_internal.stands_still. Kinds
+-- are by the last statistics, some seconds ago.
 -- errand: after queues, schedules
 -- errand: for ops, monitor
 -- errand: topic find, health
@@ -80,7 +80,7 @@ select
     'it has room, and no job that waits for it has been released for ' || round(extract(epoch from now() - since))
         || ' s',
     'housekeeping releases jobs within a second: does any `errand worker` or `errand scheduler` run?'
-from errand.standing_limits()
+from errand_internal.standing_limits()
 union all
 select
     'promotion', 'scheduled jobs', run_at, now() - run_at, format('job %s is due and not available yet', id),

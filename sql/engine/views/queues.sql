@@ -1,9 +1,9 @@
 -- queues: one row for each queue: its depth, throughput and pause.
 --
--- The cost has a bound for any number of queues and jobs: errand.count_now. waiting and running are exact if all jobs
--- of the queue were counted now. Otherwise is_estimate is true, and they are from the last statistics
--- (errand.refresh_statistics_v1), of counted_at. If these know of fewer jobs than are there now, is_floor is true too:
--- there are at least so many. Failed jobs, rates and times are from the last statistics.
+-- The cost has a bound for any number of queues and jobs: errand_internal.count_now. waiting and running are exact if
+-- all jobs of the queue were counted now. Otherwise is_estimate is true, and they are from the last statistics
+-- (errand_internal.refresh_statistics_v1), of counted_at. If these know of fewer jobs than are there now, is_floor is
+-- true too: there are at least so many. Failed jobs, rates and times are from the last statistics.
 --
 -- A job whose kind no live worker of its queue has does not make the queue late: errand.overdue shows the kind. The
 -- smallest of more than 10,000 pairs of queue and kind are counted under the name *: errand.count_jobs.
@@ -21,7 +21,7 @@ with now_by_queue as materialized (
         bool_and(is_whole) filter (where state = 'scheduled') as is_whole_scheduled,
         bool_and(is_whole) filter (where state = 'parked') as is_whole_parked,
         min(oldest_due_at) as oldest_due_at
-    from errand.count_now()
+    from errand_internal.count_now()
     group by queue
 ),
 counted as (
@@ -122,7 +122,7 @@ select
     (select done_at from errand.maintenance_task where name = 'statistics') as counted_at,
     case
         when now() - depth.oldest_due_at > interval '1 minute' and held.paused_at is null and served.workers > 0
-            then errand.stands_still(depth.queue)
+            then errand_internal.stands_still(depth.queue)
         else false
     end as stands_still
 from depth

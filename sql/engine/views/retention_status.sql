@@ -9,7 +9,7 @@ select
     coalesce(held.set_by, 'the program') as set_by,
     held.set_at,
     held.reason
-from errand.retentions() as kept
+from errand_internal.retentions() as kept
 left join errand.retention as held on held.kind = kept.kind and held.state = kept.state
 union all
 select null, state, keep, 'the default', null, null

@@ -17,7 +17,7 @@ select
     worker.name as worker,
     worker.heartbeat_at + worker.lease <= now() as is_lost,
     reported.fraction as progress,
-    case when (select errand.sees_content()) then reported.message end as progress_message,
+    case when (select errand_internal.sees_content()) then reported.message end as progress_message,
     reported.updated_at as progress_at
 from errand.claim
 join errand.worker on worker.id = claim.worker_id

@@ -49,7 +49,7 @@ struct FrontCommand: AsyncParsableCommand {
     func run() async throws {
         let environment = try Environment.load()
         let script = try await environment.withConnection(to: .cellURL) { cell in
-            try await cell.query("select errand.front_script()").column(0, as: String.self)
+            try await cell.query("select errand_internal.front_script()").column(0, as: String.self)
         }
         try await environment.withConnection(statementTimeout: nil, needsSchema: false) { front in
             let isCell = try await front.query("select to_regclass('errand.job') is not null").scalar(Bool.self)

@@ -20,7 +20,9 @@ extension Diagnostics {
                             where exists (
                                 select
                                 from pg_proc
-                                where pronamespace = to_regnamespace('errand') and proname = function
+                                where proname = function
+                                    and pronamespace in (
+                                        to_regnamespace('errand'), to_regnamespace('errand_internal'))
                                     and has_schema_privilege(pronamespace, 'usage')
                                     and has_function_privilege(oid, 'execute'))
                             order by place)
@@ -83,15 +85,16 @@ extension Connection {
                         or pg_has_role(pg_proc.proowner, 'usage'),
                     has_schema_privilege(pronamespace, 'usage') and has_function_privilege(pg_proc.oid, 'execute')
                 from pg_proc
-                where pronamespace = to_regnamespace('errand') and proname = 'lacking_rights_v1'
+                where pronamespace = to_regnamespace('errand_internal') and proname = 'lacking_rights_v1'
                 """, [role]))[0]
         let (user, isMember, isUnlimited, mayAsk) = try row.decode(String.self, Bool.self, Bool.self, Bool.self)
         var rights = RoleRights(user: user, isMember: isMember, isUnlimited: isUnlimited)
         guard isMember, !isUnlimited else { return rights }
+        let lacking = Statement("select errand_internal.lacking_rights_v1($1)", [role])
         rights.lacks =
             mayAsk
-            ? try await query(Statement("select errand.lacking_rights_v1($1)", [role])).column(0, as: String.self)
-            : ["grant execute on function errand.lacking_rights_v1(text) to \(role)"]
+            ? try await query(lacking).column(0, as: String.self)
+            : ["grant execute on function errand_internal.lacking_rights_v1(text) to \(role)"]
         return rights
     }
 }

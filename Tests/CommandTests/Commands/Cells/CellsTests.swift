@@ -49,7 +49,7 @@ import Testing
             try await database.execute(
                 "insert into errand.declaration values ('probe', 'errand.newcomer', false, '{ops}', '{}')")
             let error = await #expect(throws: PostgresError.self) {
-                try await database.query("select errand.front_script()")
+                try await database.query("select errand_internal.front_script()")
             }
             #expect(error?.sqlState == "ER404" && error?.detail.contains("got none for errand.newcomer") == true)
         }
@@ -84,7 +84,8 @@ import Testing
                 #expect(try await database.query(changed).scalar(Int.self) == 60)
             }
             for id in [ids[0], ids[1], ids[2]] {
-                let state = Statement("select errand.state_of($1), code from errand.explain($1)", [id])
+                let state = Statement(
+                    "select (select state from errand.jobs where id = $1), code from errand.explain($1)", [id])
                 let found = try await database.query(state)[0].decode(String.self, String.self)
                 #expect(found == ("available", "no_worker"))
             }

@@ -9,12 +9,12 @@ create or replace function activity.set_margin(margin interval, reason text) ret
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
 begin
-    perform errand.check_reason('set_margin', reason);
+    perform errand_internal.check_reason('set_margin', reason);
     if margin is null or margin not between interval '1 second' and interval '1 hour' then
         raise exception 'set_margin: margin: expected 1 second to 1 hour, got %', coalesce(margin::text, 'null')
             using errcode = 'ER422';
     end if;
     update activity.setting as held set margin = set_margin.margin;
-    perform errand.record_action('activity.set_margin', jsonb_build_object('margin', margin), reason);
+    perform errand_internal.record_action('activity.set_margin', jsonb_build_object('margin', margin), reason);
 end
 $$;

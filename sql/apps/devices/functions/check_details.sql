@@ -18,7 +18,7 @@ begin
             context, quote_literal(left(locale, 100)) using errcode = 'ER422';
     end if;
     if time_zone is not null then
-        perform errand.check_time_zone(time_zone);
+        perform errand_internal.check_time_zone(time_zone);
     end if;
 end
 $$;

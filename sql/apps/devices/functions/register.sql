@@ -33,7 +33,7 @@ declare
     own uuid;
     dropped record;
 begin
-    perform errand.check_user('register', $1);
+    perform errand_internal.check_user('register', $1);
     given := devices.check_token('register', $2, $3);
     perform devices.check_details('register', $2, $4, $5, $6, $7);
     servers := case $2 when 'apns' then coalesce($5, 'production') end;

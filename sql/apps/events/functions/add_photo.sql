@@ -28,7 +28,7 @@ declare
     own int;
     in_all int;
 begin
-    perform errand.check_user('add_photo', $2);
+    perform errand_internal.check_user('add_photo', $2);
     perform media.check_key('add_photo: source_key', $3);
     if not starts_with($3, 'events/' || $1 || '/') then
         raise exception 'add_photo: source_key: expected one below events/%/, got %', $1, quote_literal(left($3, 100))

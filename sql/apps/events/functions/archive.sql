@@ -18,7 +18,7 @@ declare
     present_contents text;
     archive uuid := gen_random_uuid();
 begin
-    perform errand.check_user('archive', $2);
+    perform errand_internal.check_user('archive', $2);
     select * into held from events.event where id = $1 for no key update;
     if not found then
         return 'no_event';

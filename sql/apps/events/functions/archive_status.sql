@@ -18,7 +18,7 @@ returns table (
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform errand.check_user('archive_status', $2);
+    perform errand_internal.check_user('archive_status', $2);
     return query
     select
         case

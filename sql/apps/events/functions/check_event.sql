@@ -37,6 +37,6 @@ begin
             using errcode = 'ER422';
     end if;
     perform media.check_qualities(context, qualities);
-    perform errand.check_time(reveal_at, context, 'reveal_at');
+    perform errand_internal.check_time(reveal_at, context, 'reveal_at');
 end
 $$;

@@ -45,7 +45,7 @@ declare
     last_moment constant timestamptz := coalesce(
         $4, least(first_moment, timestamptz '9999-01-01 00:00+00') + interval '192 hours');
 begin
-    perform errand.check_user('create', $1);
+    perform errand_internal.check_user('create', $1);
     perform events.check_name('create', $8);
     perform events.check_event('create', $2, first_moment, last_moment, $5, $6, $7, $9, $10, $11, $12);
     insert into events.event as made (

@@ -12,7 +12,7 @@ language plpgsql security definer set search_path = pg_catalog, events, pg_temp 
 declare
     its_host text;
 begin
-    perform errand.check_user('delete', $2);
+    perform errand_internal.check_user('delete', $2);
     select host into its_host from events.event where id = $1 for update;
     if not found then
         return 'no_event';

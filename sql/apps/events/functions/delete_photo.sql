@@ -14,7 +14,7 @@ declare
     held events.event;
     owner text;
 begin
-    perform errand.check_user('delete_photo', $2);
+    perform errand_internal.check_user('delete_photo', $2);
     select * into held
     from events.event
     where id = (select event_id from events.photo where photo = $1)

@@ -39,7 +39,7 @@ declare
     is_pending boolean;
     unfinished uuid[];
 begin
-    perform errand.check_user('edit', $2);
+    perform errand_internal.check_user('edit', $2);
     select * into held from events.event where id = $1 for no key update;
     if not found then
         return 'no_event';

@@ -15,7 +15,7 @@ declare
     held events.event;
     present timestamptz;
 begin
-    perform errand.check_user('end_now', $2);
+    perform errand_internal.check_user('end_now', $2);
     select * into held from events.event where id = $1 for no key update;
     present := clock_timestamp();
     if held.id is null then

@@ -17,7 +17,7 @@ declare
     part bigint;
     removed bigint := 0;
 begin
-    perform errand.check_user('erase_person', $1);
+    perform errand_internal.check_user('erase_person', $1);
     -- In one order, so that two erasures don't block each other.
     perform
     from events.event

@@ -16,8 +16,8 @@ language plpgsql security definer set search_path = pg_catalog, events, pg_temp 
 declare
     its_host text;
 begin
-    perform errand.check_user('exclude', $2);
-    perform errand.check_user('exclude: participant', $3);
+    perform errand_internal.check_user('exclude', $2);
+    perform errand_internal.check_user('exclude: participant', $3);
     photos := 0;
     select host into its_host from events.event where id = $1 for no key update;
     status := case

@@ -12,7 +12,7 @@ returns table (
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform errand.check_user('figures_of', $2);
+    perform errand_internal.check_user('figures_of', $2);
     return query
     select
         known.photos::int, known.delivered::int, known.failed::int, known.participants::int,

@@ -17,7 +17,7 @@ returns table (
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform errand.check_user('files_of', $2);
+    perform errand_internal.check_user('files_of', $2);
     return query
     select 'archive', known.state, known.key, 'application/zip', known.bytes, known.made_at, null, known.link_seconds
     from events.archive_status($1, $2) as known;

@@ -12,7 +12,7 @@ language plpgsql security definer set search_path = pg_catalog, events, pg_temp 
 declare
     held events.event;
 begin
-    perform errand.check_user('join', $2);
+    perform errand_internal.check_user('join', $2);
     perform events.check_name('join', $3);
     -- Waits for a running purge, and then finds no event.
     select * into held from events.event where id = $1 for key share;

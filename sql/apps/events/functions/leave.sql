@@ -14,7 +14,7 @@ language plpgsql security definer set search_path = pg_catalog, events, pg_temp 
 declare
     own uuid[];
 begin
-    perform errand.check_user('leave', $2);
+    perform errand_internal.check_user('leave', $2);
     photos := 0;
     perform from events.event where id = $1 for no key update;
     if not found then

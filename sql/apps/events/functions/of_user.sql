@@ -15,7 +15,7 @@ returns table (
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform errand.check_user('of_user', $1);
+    perform errand_internal.check_user('of_user', $1);
     perform events.check_page('of_user', $3);
     return query
     select

@@ -10,7 +10,7 @@ returns table (user_id text, name text, role text, photos int, joined_at timesta
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform errand.check_user('participants_of', $2);
+    perform errand_internal.check_user('participants_of', $2);
     return query
     select
         person.user_id, person.name, case when person.user_id = event.host then 'host' else 'guest' end,

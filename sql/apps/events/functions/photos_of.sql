@@ -23,7 +23,7 @@ returns table (
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform errand.check_user('photos_of', $2);
+    perform errand_internal.check_user('photos_of', $2);
     perform events.check_page('photos_of', $5);
     return query
     select

@@ -34,7 +34,7 @@ begin
     perform notify.withdraw(users[first : first + 9999], 'event-' || $1)
     from generate_series(1, cardinality(users), 10000) as first;
     -- Who was there, and which photos there were, leave the queue with the event: its jobs have ended by now.
-    perform errand.blank_jobs(ended, $3);
+    perform errand_internal.blank_jobs(ended, $3);
     delete from events.event where id = $1;
     perform events.tell($1, 'deleted');
     return next;

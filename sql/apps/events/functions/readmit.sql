@@ -10,8 +10,8 @@ language plpgsql security definer set search_path = pg_catalog, events, pg_temp 
 declare
     its_host text;
 begin
-    perform errand.check_user('readmit', $2);
-    perform errand.check_user('readmit: participant', $3);
+    perform errand_internal.check_user('readmit', $2);
+    perform errand_internal.check_user('readmit: participant', $3);
     select host into its_host from events.event where id = $1 for key share;
     if its_host is null then
         return 'no_event';

@@ -9,7 +9,7 @@ create or replace function events.rename_participant(event_id uuid, user_id text
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform errand.check_user('rename_participant', $2);
+    perform errand_internal.check_user('rename_participant', $2);
     perform events.check_name('rename_participant', $3);
     perform from events.event where id = $1 for key share;
     if not found then

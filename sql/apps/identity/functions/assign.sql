@@ -18,7 +18,7 @@ declare
     drawn text;
     own text;
 begin
-    perform errand.check_user('assign', assign.user_id);
+    perform errand_internal.check_user('assign', assign.user_id);
     select number into own from identity.number as known where known.user_id = assign.user_id;
     if found then
         return own;

@@ -7,13 +7,13 @@
 create or replace function identity.set_pool_target(numbers int, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, identity, pg_temp as $$
 begin
-    perform errand.check_reason('set_pool_target', set_pool_target.reason);
+    perform errand_internal.check_reason('set_pool_target', set_pool_target.reason);
     if coalesce(set_pool_target.numbers, 0) not between 1 and 1000000 then
         raise exception 'set_pool_target: numbers: expected 1 to 1000000, got %',
             coalesce(set_pool_target.numbers::text, 'null') using errcode = 'ER422';
     end if;
     update identity.setting set pool_target = set_pool_target.numbers;
-    perform errand.record_action(
+    perform errand_internal.record_action(
         'identity.set_pool_target', jsonb_build_object('numbers', set_pool_target.numbers), set_pool_target.reason);
 end
 $$;

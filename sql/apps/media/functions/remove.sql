@@ -12,7 +12,7 @@ language plpgsql security definer set search_path = pg_catalog, media, pg_temp a
 declare
     cause constant text := coalesce(remove.reason, 'its photo was removed');
 begin
-    perform errand.check_reason('remove', cause);
+    perform errand_internal.check_reason('remove', cause);
     if (media.remove_photos(array[remove.photo], cause)).deleted = 0 then
         return false;
     end if;

@@ -13,7 +13,7 @@ declare
     before text;
 begin
     select * into strict known from media.upload where id = restage.upload;
-    before := errand.state_of(known.job_id);
+    before := errand_internal.state_of(known.job_id);
     if before = 'failed' then
         perform errand.discard(array[known.job_id], 'its bytes were replaced');
     elsif before in ('available', 'scheduled', 'parked', 'running') then

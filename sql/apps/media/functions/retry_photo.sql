@@ -24,7 +24,7 @@ begin
                 else 'Its original is gone since ' || asked.original_removed_at || '. Submit another one.'
             end;
     end if;
-    case coalesce(errand.state_of(asked.job_id), 'gone')
+    case coalesce(errand_internal.state_of(asked.job_id), 'gone')
         when 'failed', 'cancelled', 'scheduled' then
             perform errand.retry(array[asked.job_id], reason => retry_photo.reason);
         when 'available', 'parked' then

@@ -9,13 +9,14 @@ language plpgsql security definer set search_path = pg_catalog, media, pg_temp a
 declare
     moved int;
 begin
-    perform errand.check_reason('retry_removals', retry_removals.reason);
+    perform errand_internal.check_reason('retry_removals', retry_removals.reason);
     update media.removal
     set try_at = clock_timestamp()
     where error is not null and try_at > clock_timestamp();
     get diagnostics moved = row_count;
     perform errand.enqueue('object_removal');
-    perform errand.record_action('removal_retry', jsonb_build_object('removals', moved), retry_removals.reason);
+    perform errand_internal.record_action(
+        'removal_retry', jsonb_build_object('removals', moved), retry_removals.reason);
     return moved;
 end
 $$;

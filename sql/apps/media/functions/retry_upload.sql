@@ -25,7 +25,7 @@ begin
     elsif asked.bytes is null then
         raise exception 'retry_upload: upload %: its bytes are gone', asked.id using errcode = 'ER409';
     end if;
-    case coalesce(errand.state_of(asked.job_id), 'gone')
+    case coalesce(errand_internal.state_of(asked.job_id), 'gone')
         when 'failed', 'cancelled', 'scheduled' then
             perform errand.retry(array[asked.job_id], reason => retry_upload.reason);
         when 'available', 'parked', 'running' then

@@ -21,7 +21,7 @@ begin
             using errcode = '42501', hint = format(
                 'Only a login with errand_ops may replace it, and %I has no such right.', session_user);
     end if;
-    perform errand.circuit_closed('storage');
-    perform errand.record_action('storage_init', jsonb_build_object('id', set_store_v1.id));
+    perform errand_internal.circuit_closed('storage');
+    perform errand_internal.record_action('storage_init', jsonb_build_object('id', set_store_v1.id));
 end
 $$;

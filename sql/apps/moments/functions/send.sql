@@ -26,7 +26,7 @@ declare
     original text;
     purpose text;
 begin
-    perform errand.check_user('send', $1, 'sender');
+    perform errand_internal.check_user('send', $1, 'sender');
     select mine.pair_id into pair from pairing.partner_of($1) as mine;
     if pair is not null then
         begin

@@ -17,7 +17,7 @@ declare
     receiver text;
     ids jsonb;
 begin
-    perform errand.check_user('withdraw', $1, 'sender');
+    perform errand_internal.check_user('withdraw', $1, 'sender');
     -- The pair first: the order of all who change moments.
     update moments.pair as known
     set changed_at = clock_timestamp()

@@ -11,7 +11,7 @@ create or replace function pairing.set_bounds(
 ) returns void
 language plpgsql security definer set search_path = pg_catalog, pairing, pg_temp as $$
 begin
-    perform errand.check_reason('set_bounds', set_bounds.reason);
+    perform errand_internal.check_reason('set_bounds', set_bounds.reason);
     if least(set_bounds.from_source, set_bounds.in_all) < 1
         or greatest(set_bounds.from_source, set_bounds.in_all) > 1000000000
     then
@@ -21,7 +21,7 @@ begin
     update pairing.setting as known
     set wrong_from_source = coalesce(set_bounds.from_source, known.wrong_from_source),
         wrong_in_all = coalesce(set_bounds.in_all, known.wrong_in_all);
-    perform errand.record_action(
+    perform errand_internal.record_action(
         'pairing.set_bounds',
         jsonb_build_object('from_source', set_bounds.from_source, 'in_all', set_bounds.in_all), set_bounds.reason);
 end

@@ -20,7 +20,7 @@ declare
     counts jsonb := '{}';
     in_all bigint := 0;
 begin
-    perform errand.check_user('erase', $1);
+    perform errand_internal.check_user('erase', $1);
     if length($2) > 1000 or strpos($2, $1) > 0 then
         raise exception 'erase: reason: expected up to 1000 characters without the user''s id, got %',
             case when length($2) > 1000 then length($2)::text else 'one with it' end
@@ -34,7 +34,7 @@ begin
     end loop;
     -- Last, because jobs that the apps have cancelled are in the history only now.
     app := 'errand';
-    rows := errand.erase_subject($1, 'a person was erased');
+    rows := errand_internal.erase_subject($1, 'a person was erased');
     counts := counts || jsonb_build_object(app, rows);
     in_all := in_all + rows;
     insert into people.erasure (rows_in_all, rows_by_app, reason) values (in_all, counts, $2);

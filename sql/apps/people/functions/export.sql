@@ -12,7 +12,7 @@ declare
     part jsonb;
     whole jsonb := '{}';
 begin
-    perform errand.check_user('export', $1);
+    perform errand_internal.check_user('export', $1);
     for app in select name from people.apps_with('export_person') as name loop
         execute format('select %I.export_person($1)', app) into part using $1;
         if part is not null and part <> '{}' then

@@ -15,7 +15,7 @@ declare
     pair uuid;
     receiver text;
 begin
-    perform errand.check_user('rename', $1);
+    perform errand_internal.check_user('rename', $1);
     if coalesce(length($2), 0) not between 1 and 100 then
         raise exception 'rename: display_name: expected 1 to 100 characters, got %', coalesce(length($2)::text, 'null')
             using errcode = 'ER422';

@@ -27,7 +27,7 @@ begin
     next_day := due_push.due_day;
     next_at := due_push.due_at;
     loop
-        ends_at := greatest(errand.clock_first_shows(next_day + 1, zone), next_at + interval '15 minutes');
+        ends_at := greatest(errand_internal.clock_first_shows(next_day + 1, zone), next_at + interval '15 minutes');
         exit when at_time < ends_at;
         select coming.day, coming.due_at
         into next_day, next_at

@@ -22,8 +22,10 @@ begin
             or (due_at - interval '24 hours') at time zone next_push.time_zone <> local - interval '24 hours'
             or (due_at + interval '24 hours') at time zone next_push.time_zone <> local + interval '24 hours'
         then
-            due_at := errand.clock_first_shows(local, next_push.time_zone);
-            if (errand.clock_first_shows(day, next_push.time_zone) at time zone next_push.time_zone)::date > day then
+            due_at := errand_internal.clock_first_shows(local, next_push.time_zone);
+            if (
+                errand_internal.clock_first_shows(day, next_push.time_zone) at time zone next_push.time_zone
+            )::date > day then
                 due_at := '-infinity';
             end if;
         end if;

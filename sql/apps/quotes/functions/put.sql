@@ -51,7 +51,7 @@ begin
         end if;
         perform quotes.tell('corrected', put.id);
     end if;
-    perform errand.record_action(
+    perform errand_internal.record_action(
         'quote_put', jsonb_build_object('quote', quote_id, 'text', put.text, 'author', put.author));
     return quote_id;
 end

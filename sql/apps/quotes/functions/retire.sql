@@ -18,7 +18,7 @@ declare
     index int;
     size int;
 begin
-    perform errand.check_reason('retire', retire.reason);
+    perform errand_internal.check_reason('retire', retire.reason);
     perform quotes.rotate_v1(today);
     -- A snapshot older than another quote's retirement would still count that one: then this raises 40001.
     perform from quotes.quote as known where retired_at is null for no key update;
@@ -58,6 +58,6 @@ begin
     delete from quotes.day as written where written.day > latest_today;
     perform quotes.write_days(today);
     perform quotes.tell('retired', retire.id);
-    perform errand.record_action('quote_retire', jsonb_build_object('quote', retire.id), retire.reason);
+    perform errand_internal.record_action('quote_retire', jsonb_build_object('quote', retire.id), retire.reason);
 end
 $$;

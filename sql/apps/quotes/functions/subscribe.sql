@@ -15,13 +15,13 @@ create or replace function quotes.subscribe(user_id text, local_time time, time_
 language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform errand.check_user('subscribe', subscribe.user_id);
+    perform errand_internal.check_user('subscribe', subscribe.user_id);
     if subscribe.local_time is null or subscribe.local_time = time '24:00' then
         raise exception 'subscribe: local_time: expected 00:00 to 23:59:59, got %',
             coalesce(subscribe.local_time::text, 'null') using errcode = 'ER422';
     end if;
     begin
-        perform errand.check_time_zone(subscribe.time_zone);
+        perform errand_internal.check_time_zone(subscribe.time_zone);
     exception when sqlstate 'ER422' then
         raise exception 'subscribe: %', sqlerrm using errcode = 'ER422';
     end;

@@ -11,7 +11,7 @@ create or replace function quotes.unsubscribe(user_id text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform errand.check_user('unsubscribe', unsubscribe.user_id);
+    perform errand_internal.check_user('unsubscribe', unsubscribe.user_id);
     update quotes.subscription as known
     set next_day = null, next_at = null, ended_at = clock_timestamp()
     where known.user_id = unsubscribe.user_id and known.ended_at is null;

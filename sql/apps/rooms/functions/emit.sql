@@ -3,8 +3,8 @@
 --   select rooms.emit(rooms.user_room('user-17'), 'new_moment', '{"moment_id": "7"}');
 --
 -- Each connected client in the room gets it once. Servers that use @socket.io/postgres-adapter deliver it. Nothing is
--- stored: a client that is offline, or whose server reconnects, misses it. In a transaction with errand.notify = off
--- all clients do. data is the event's only argument; with null it has none.
+-- stored: a client that is offline, or whose server reconnects, misses it. In a transaction with errand.notify
+-- = off all clients do. data is the event's only argument; with null it has none.
 --
 -- Every login of the database can listen to the channel and send to it, so data has ids only.
 --
@@ -51,6 +51,6 @@ begin
             '{"uid":"emitter","type":3,"attachmentId":"%s"}',
             rooms.attach(rooms.msgpack(message::jsonb), octet_length(message)));
     end if;
-    perform errand.notify(channel, message);
+    perform errand_internal.notify(channel, message);
 end
 $$;

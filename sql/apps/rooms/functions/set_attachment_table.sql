@@ -10,7 +10,7 @@ language plpgsql security definer set search_path = pg_catalog, rooms, pg_temp a
 declare
     parts text[];
 begin
-    perform errand.check_reason('set_attachment_table', reason);
+    perform errand_internal.check_reason('set_attachment_table', reason);
     begin
         parts := parse_ident(name);
     exception
@@ -24,12 +24,12 @@ begin
         raise exception 'set_attachment_table: name: expected the name of a table, such as public.attachments, got %',
             quote_nullable(left(name, 100)) using errcode = 'ER422';
     elsif parts[1] ~ '^pg_' or parts[1] = 'information_schema'
-        or to_regnamespace(quote_ident(parts[1]))::oid = any (errand.namespaces())
+        or to_regnamespace(quote_ident(parts[1]))::oid = any (errand_internal.namespaces())
     then
         raise exception 'set_attachment_table: name: expected a table of the API servers, got %',
             quote_nullable(left(name, 100)) using errcode = 'ER422';
     end if;
     update rooms.setting set attachment_schema = parts[1], attachment_table = parts[2];
-    perform errand.record_action('rooms.set_attachment_table', jsonb_build_object('name', name), reason);
+    perform errand_internal.record_action('rooms.set_attachment_table', jsonb_build_object('name', name), reason);
 end
 $$;

@@ -6,8 +6,8 @@
 -- rest says why: 'slots' = no more jobs of limits can start, 'more' = another session holds the limits' lock, or the
 -- guards have taken 250 ms. With begin_now null no job starts and no guard is called: only those that can't run leave.
 --
--- Each limit key is evaluated once (errand.release_limit).
-create or replace function errand.admit(
+-- Each limit key is evaluated once (errand_internal.release_limit).
+create or replace function errand_internal.admit(
     candidates tid[], checked text[], begin_now int, out fit tid[], out begun int, out blocked int, out rest text
 )
 language plpgsql set search_path = pg_catalog, errand, pg_temp
@@ -34,7 +34,7 @@ begin
             order by nth),
         -- Jobs from before their kind's registration don't name its limit.
         array_agg(coalesce(job.limit_key, kind.limit_key) order by nth),
-        -- Slots that errand.release_v1 has given them in this transaction.
+        -- Slots that errand_internal.release_v1 has given them in this transaction.
         array_agg(
             (
                 select held.slot
@@ -63,7 +63,7 @@ begin
             where near.outcome is null and job.guard is not null
             order by nth
         loop
-            outcomes[met.nth] := errand.ask_before(met.job);
+            outcomes[met.nth] := errand_internal.ask_before(met.job);
             slots[met.nth] := case when outcomes[met.nth] is null then slots[met.nth] end;
             reasons[met.nth] := format('guard %s said no', (met.job).guard);
         end loop;
@@ -77,17 +77,17 @@ begin
         group by near.key
         order by min(nth)
     loop
-        continue when errand.limit_of(met.key) is null;
+        continue when errand_internal.limit_of(met.key) is null;
         -- Jobs of other keys that come before all of these start first.
         room := begin_now - (select count(*) from unnest(slots[:met.nths[1]]) as slot where slot > 0);
         given := null;
         if room <= 0 then
             rest := coalesce(rest, 'slots');
-        elsif not errand.lock_limits() then
+        elsif not errand_internal.lock_limits() then
             rest := 'more';
         else
             select released.free, released.slots into free, given
-            from errand.release_limit(met.key, met.row_ids, coalesce(room, 0)) as released;
+            from errand_internal.release_limit(met.key, met.row_ids, coalesce(room, 0)) as released;
             -- The limit has been removed since.
             continue when free is null;
         end if;
@@ -117,16 +117,16 @@ begin
             rest := coalesce(rest, 'slots');
         end if;
     end if;
-    perform errand.take_slots(array_agg(key), array_agg(slot), array_agg(job.id), array_agg(queue_position))
+    perform errand_internal.take_slots(array_agg(key), array_agg(slot), array_agg(job.id), array_agg(queue_position))
     from unnest(candidates, slots, limit_keys) as near(row_id, slot, key)
     join errand.job on job.ctid = near.row_id
     where slot > 0
     having count(*) > 0;
-    perform errand.move_obsolete(array_agg(row_id), array_agg(reason))
+    perform errand_internal.move_obsolete(array_agg(row_id), array_agg(reason))
     from unnest(candidates, outcomes, reasons) as near(row_id, outcome, reason)
     where outcome = 'obsolete'
     having count(*) > 0;
-    perform errand.park(array_agg(row_id), array_agg(reason))
+    perform errand_internal.park(array_agg(row_id), array_agg(reason))
     from unnest(candidates, outcomes, reasons) as near(row_id, outcome, reason)
     where outcome = 'parked'
     having count(*) > 0;

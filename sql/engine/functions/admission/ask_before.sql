@@ -1,22 +1,22 @@
 -- ask_before: calls a job's guard before its start. Returns what becomes of the job: null = it may run, 'obsolete' =
--- the guard says no, 'stays' = this statement has no time for it (errand.has_time_for), 'failed' = the guard raised an
--- error, which has cost the job an attempt.
-create or replace function errand.ask_before(job errand.job) returns text
+-- the guard says no, 'stays' = this statement has no time for it (errand_internal.has_time_for), 'failed' = the guard
+-- raised an error, which has cost the job an attempt.
+create or replace function errand_internal.ask_before(job errand.job) returns text
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
-    if not errand.has_time_for(job.guard) then
+    if not errand_internal.has_time_for(job.guard) then
         return 'stays';
     end if;
     begin
         return case
-            when not errand.ask_guard(
-                job.guard, coalesce(job.payload, errand.large_payload(job.payload_day, job.id)))
+            when not errand_internal.ask_guard(
+                job.guard, coalesce(job.payload, errand_internal.large_payload(job.payload_day, job.id)))
             then 'obsolete'
         end;
     exception
         -- `others` does not include a failed assertion.
         when others or assert_failure then
-            perform errand.guard_failed(job, format('guard %s: %s [%s]', job.guard, sqlerrm, sqlstate));
+            perform errand_internal.guard_failed(job, format('guard %s: %s [%s]', job.guard, sqlerrm, sqlstate));
             return 'failed';
     end;
 end

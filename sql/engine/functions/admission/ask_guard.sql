@@ -1,7 +1,7 @@
 -- ask_guard: calls a guard and returns whether the job is still wanted. False and null both mean no.
 --
 -- Raises ER404 for a guard that is not registered, and any error that the guard raises.
-create or replace function errand.ask_guard(guard text, payload jsonb) returns boolean
+create or replace function errand_internal.ask_guard(guard text, payload jsonb) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     called text := (select known.function from errand.guard as known where known.name = ask_guard.guard);

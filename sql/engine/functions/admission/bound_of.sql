@@ -1,5 +1,5 @@
 -- bound_of: returns the limit of a key: its own, else the longest pattern, as tenant/* for tenant/42. Null = no limit.
-create or replace function errand.bound_of(limit_key text) returns errand.limit
+create or replace function errand_internal.bound_of(limit_key text) returns errand.limit
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     bound errand.limit;

@@ -1,7 +1,7 @@
 -- checked_kinds: returns the kinds whose jobs need an admission check each, null = none: they are paused
 -- (errand.pause_kind), their circuit is open, or they have a limit. Jobs from before their kind's registration don't
 -- name its limit.
-create or replace function errand.checked_kinds() returns text[]
+create or replace function errand_internal.checked_kinds() returns text[]
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select array_agg(kind.name)
     from errand.kind

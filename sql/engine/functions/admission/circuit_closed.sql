@@ -1,5 +1,5 @@
 -- circuit_closed: closes a circuit. Housekeeping then releases the parked jobs.
-create or replace function errand.circuit_closed(name text) returns void
+create or replace function errand_internal.circuit_closed(name text) returns void
 language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     update errand.circuit
     set opened_at = null, until = null, opened_by = null, failures = 0, failing_since = null,

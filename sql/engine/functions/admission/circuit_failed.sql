@@ -6,7 +6,7 @@
 -- no connection is probed as often as one that refuses.
 --
 -- If another session has locked the circuit's row, nothing is counted and nothing waits.
-create or replace function errand.circuit_failed(
+create or replace function errand_internal.circuit_failed(
     name text, until timestamptz, reason text, failures int default 1
 ) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$

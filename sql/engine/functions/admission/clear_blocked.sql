@@ -1,7 +1,8 @@
--- clear_blocked: removes jobs that can't run from the next positions of a queue (errand.admit), at 15 us a job.
+-- clear_blocked: removes jobs that can't run from the next positions of a queue (errand_internal.admit), at 15 us a
+-- job.
 --
 -- Calls no guard. Returns the number of jobs that it removed.
-create or replace function errand.clear_blocked(
+create or replace function errand_internal.clear_blocked(
     queue text, kinds text[], priorities smallint[], marks bigint[], checked text[], positions int
 ) returns int
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
@@ -29,6 +30,6 @@ begin
             where ahead.not_after < now() or ahead.limit_key is not null or ahead.kind = any (checked)))
             and state = 'available'
         for update skip locked);
-    return (errand.admit(near, checked, begin_now => null)).blocked;
+    return (errand_internal.admit(near, checked, begin_now => null)).blocked;
 end
 $$;

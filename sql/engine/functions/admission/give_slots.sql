@@ -2,8 +2,9 @@
 --
 -- It needs that no claim is under way that may not have seen a limit: each holds errand.limits_lock in row exclusive
 -- mode. Returns false if there is one and `waits` is false, or after 100 ms. A session that waits must not hold the
--- lock of errand.lock_limits yet: such a claim may wait for that. A limit whose row is locked is served once more.
-create or replace function errand.give_slots(waits boolean) returns boolean
+-- lock of errand_internal.lock_limits yet: such a claim may wait for that. A limit whose row is locked is served once
+-- more.
+create or replace function errand_internal.give_slots(waits boolean) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set lock_timeout = '100ms' as $$
 declare
@@ -34,14 +35,14 @@ begin
             offset 0
         ) as held
         where held.state = 'running' and held.worker_id = claim.worker_id
-            and (errand.bound_of(held.key)).limit_key = any (given)
+            and (errand_internal.bound_of(held.key)).limit_key = any (given)
             and not exists (
                 select
                 from errand.limit_slot as slot
                 where slot.job_id = held.id and slot.queue_position = held.queue_position and slot.slot > 0)
     loop
-        perform errand.take_slots(
-            array[running.key], array[errand.highest_slot(running.key) + 1], array[running.id],
+        perform errand_internal.take_slots(
+            array[running.key], array[errand_internal.highest_slot(running.key) + 1], array[running.id],
             array[running.queue_position]);
     end loop;
     update errand.limit set has_slots = true

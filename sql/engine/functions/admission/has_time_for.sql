@@ -2,7 +2,7 @@
 -- or completion returns, and the next one goes on.
 --
 -- After that time, errand.guard gets the average time of a call, at most once in 10 s.
-create or replace function errand.has_time_for(guard text) returns boolean
+create or replace function errand_internal.has_time_for(guard text) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     -- Start of the statement, time of its first call, and number of calls since.

@@ -1,5 +1,5 @@
 -- highest_slot: returns the highest slot number of a limit, 0 if it has no slot.
-create or replace function errand.highest_slot(limit_key text) returns int
+create or replace function errand_internal.highest_slot(limit_key text) returns int
 language sql stable set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
     select coalesce((

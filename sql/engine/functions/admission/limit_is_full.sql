@@ -1,12 +1,12 @@
 -- limit_is_full: returns whether a job with this key would have to wait now. An estimate: the claim decides.
-create or replace function errand.limit_is_full(limit_key text) returns boolean
+create or replace function errand_internal.limit_is_full(limit_key text) returns boolean
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
-    most int := errand.limit_of(limit_is_full.limit_key);
+    most int := errand_internal.limit_of(limit_is_full.limit_key);
 begin
     return most is not null and (
-        most <= (select count(*) from errand.taken_slots(limit_is_full.limit_key))
+        most <= (select count(*) from errand_internal.taken_slots(limit_is_full.limit_key))
         or exists (
             -- Start behind the mark: the entries before it are those of released jobs.
             select

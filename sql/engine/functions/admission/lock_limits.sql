@@ -3,7 +3,7 @@
 --
 -- One lock serves all keys. Claims meet keys in any order, so with a lock for each key two claims could wait for each
 -- other. Only short transactions of workers take it. An enqueue never does, since it may be part of a long transaction.
-create or replace function errand.lock_limits() returns boolean
+create or replace function errand_internal.lock_limits() returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp set lock_timeout = '100ms' as $$
 begin
     if current_setting('errand.limits_are_locked', true) = 'yes' then

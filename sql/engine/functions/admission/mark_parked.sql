@@ -1,10 +1,12 @@
 -- mark_parked: sets the mark of a limit's parked jobs of one priority. Jobs up to this one were released, and the next
--- release starts behind it. Claims lower the mark for jobs that they park, errand.scan_below_mark for all others.
+-- release starts behind it. Claims lower the mark for jobs that they park, errand_internal.scan_below_mark for all
+-- others.
 --
--- The caller holds the lock of errand.lock_limits. The previous mark is deleted unless errand.prune_v1 has locked it:
--- of several rows the newest counts.
-create or replace function errand.mark_parked(limit_key text, priority smallint, run_at timestamptz, job_id bigint)
-returns void
+-- The caller holds the lock of errand.lock_limits. The previous mark is deleted unless errand_internal.prune_v1 has
+-- locked it: of several rows the newest counts.
+create or replace function errand_internal.mark_parked(
+    limit_key text, priority smallint, run_at timestamptz, job_id bigint
+) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare

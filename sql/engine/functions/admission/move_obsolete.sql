@@ -1,6 +1,6 @@
 -- move_obsolete: moves waiting jobs, by their row ids, from errand.job to the history as obsolete, each with its
 -- reason.
-create or replace function errand.move_obsolete(row_ids tid[], reasons text[]) returns void
+create or replace function errand_internal.move_obsolete(row_ids tid[], reasons text[]) returns void
 language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     with gone as (
         delete from errand.job

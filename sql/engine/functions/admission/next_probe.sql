@@ -1,7 +1,7 @@
 -- next_probe: returns the parked job that probes a circuit next: of the first 10,000, the first that can start, and
 -- not in the queue of the probe before, which has not started.
 -- errand: after may_start
-create or replace function errand.next_probe(known errand.circuit) returns bigint
+create or replace function errand_internal.next_probe(known errand.circuit) returns bigint
 language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     with ahead as materialized (
         select id, queue, kind, priority, run_at
@@ -13,7 +13,7 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     place as materialized (
         select
             queue, kind,
-            errand.may_start(queue, kind) as starts,
+            errand_internal.may_start(queue, kind) as starts,
             queue = (select job.queue from errand.job where job.id = known.probe_job_id) as is_same
         from (select distinct queue, kind from ahead) as one
     )

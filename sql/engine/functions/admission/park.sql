@@ -1,8 +1,8 @@
 -- park: parks waiting jobs, by their row ids, until their limits or circuits release them. Spends no attempt.
 --
--- Lowers the marks of limits to them: the caller holds the lock of errand.lock_limits if one waits for a limit. A job
--- whose slot went to others while it waited for a worker comes first in its queue once it is released.
-create or replace function errand.park(row_ids tid[], waits_for text[]) returns void
+-- Lowers the marks of limits to them: the caller holds the lock of errand_internal.lock_limits if one waits for a
+-- limit. A job whose slot went to others while it waited for a worker comes first in its queue once it is released.
+create or replace function errand_internal.park(row_ids tid[], waits_for text[]) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 #variable_conflict use_column
@@ -36,7 +36,7 @@ begin
         where limit_key is not null
         order by limit_key, priority, run_at, id
     loop
-        perform errand.lower_mark(lowest.limit_key, lowest.priority, lowest.run_at, lowest.id);
+        perform errand_internal.lower_mark(lowest.limit_key, lowest.priority, lowest.run_at, lowest.id);
     end loop;
 end
 $$;

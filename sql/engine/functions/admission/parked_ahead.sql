@@ -1,6 +1,6 @@
 -- parked_ahead: returns the row ids of the next 1,000 parked jobs of a limit and priority, behind its mark, in the
 -- order in which they are released.
-create or replace function errand.parked_ahead(limit_key text, priority smallint) returns tid[]
+create or replace function errand_internal.parked_ahead(limit_key text, priority smallint) returns tid[]
 language sql stable set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
     select array(

@@ -1,9 +1,10 @@
 -- pick_beyond: for a claim that has met many jobs that may not run: returns jobs behind them that probably may, by
--- position. Scans the next 100,000 positions, at 1 us each, and locks the rows; errand.admit decides about them.
+-- position. Scans the next 100,000 positions, at 1 us each, and locks the rows; errand_internal.admit decides about
+-- them.
 --
 -- Takes up to `wanted` jobs, without those in `picked`: jobs that need no admission check, and jobs whose limit has
 -- room (the first 100 limits that it meets).
-create or replace function errand.pick_beyond(
+create or replace function errand_internal.pick_beyond(
     queue text, kinds text[], priorities smallint[], marks bigint[], checked text[], picked tid[], wanted int
 ) returns tid[]
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
@@ -27,7 +28,7 @@ begin
         roomy as materialized (
             select key
             from (select distinct limit_key from ahead where limit_key is not null limit 100) as met(key)
-            where not errand.limit_is_full(key)
+            where not errand_internal.limit_is_full(key)
         )
         select ctid
         from errand.job

@@ -1,9 +1,9 @@
--- pick_released: for a claim after errand.release_v1 in one transaction: returns the jobs that this has just released
--- and that come before all waiting jobs, by priority and run_at: at most `wanted`. Locks their
--- rows; errand.admit decides whether they may run.
+-- pick_released: for a claim after errand_internal.release_v1 in one transaction: returns the jobs that this has just
+-- released and that come before all waiting jobs, by priority and run_at: at most `wanted`. Locks their rows;
+-- errand_internal.admit decides whether they may run.
 --
 -- So a job that has waited for a limit doesn't wait again behind all later ones.
-create or replace function errand.pick_released(
+create or replace function errand_internal.pick_released(
     queue text, kinds text[], priorities smallint[], marks bigint[], released bigint[], wanted int
 ) returns tid[]
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$

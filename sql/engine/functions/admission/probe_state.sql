@@ -3,7 +3,7 @@
 --
 -- A probe that waits in the queue counts as under way for 10 s. Then its queue may be paused, full or without a worker,
 -- and another job tries.
-create or replace function errand.probe_state(known errand.circuit) returns text
+create or replace function errand_internal.probe_state(known errand.circuit) returns text
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     probe errand.job;
@@ -20,7 +20,7 @@ begin
             else 'open'
         end;
     end if;
-    return case errand.state_of(known.probe_job_id)
+    return case errand_internal.state_of(known.probe_job_id)
         when 'succeeded' then 'succeeded'
         when 'failed' then 'failed'
         else 'open'

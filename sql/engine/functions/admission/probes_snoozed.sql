@@ -3,7 +3,7 @@
 --
 -- Housekeeping locks a circuit's row for a moment. If another session locks it for more than 100 ms, the circuit
 -- stays open until the next probe.
-create or replace function errand.probes_snoozed(ids bigint[]) returns void
+create or replace function errand_internal.probes_snoozed(ids bigint[]) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     probed text;
@@ -17,7 +17,7 @@ begin
     loop
         begin
             perform set_config('lock_timeout', '100ms', true);
-            perform errand.circuit_closed(probed);
+            perform errand_internal.circuit_closed(probed);
             perform set_config('lock_timeout', before, true);
         exception
             when lock_not_available then

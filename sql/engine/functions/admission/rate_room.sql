@@ -1,10 +1,10 @@
 -- rate_room: returns how many jobs of the queue may start now; null = no rate is set. The caller holds the lock of
--- errand.lock_limits, so no other session starts any meanwhile.
+-- errand_internal.lock_limits, so no other session starts any meanwhile.
 --
 -- Jobs that started within a hundredth of the span form a group, which counts until its last job is that old. The rate
 -- is never exceeded, and falls short by a hundredth at most. Starts in the future, from before the server's clock was
 -- set back, count as of now.
-create or replace function errand.rate_room(queue text) returns int
+create or replace function errand_internal.rate_room(queue text) returns int
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare

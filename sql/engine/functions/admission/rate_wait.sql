@@ -1,6 +1,6 @@
 -- rate_wait: returns the time in microseconds until the queue's rate has room, once `more` jobs have started now; null
 -- if it has room, or no rate is set.
-create or replace function errand.rate_wait(queue text, more int default 0) returns bigint
+create or replace function errand_internal.rate_wait(queue text, more int default 0) returns bigint
 language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     select ceil(extract(epoch from coalesce(min(last_at) + rate.per - clock_timestamp(), rate.per)) * 1000000)::bigint
     from errand.rate

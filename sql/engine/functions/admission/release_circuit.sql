@@ -1,5 +1,5 @@
 -- release_circuit: releases jobs that a circuit has parked. While the circuit is open, one job at a time probes
--- it, from `until` on. A success of the probe closes the circuit, as errand.probes_snoozed does. While it is
+-- it, from `until` on. A success of the probe closes the circuit, as errand_internal.probes_snoozed does. While it is
 -- closed, jobs are released oldest first: 100/s in the first second, twice that in each next one, up to 2,000/s.
 --
 -- If no job is left that could probe it, the circuit closes at `until`, and later jobs open it again if they have to.
@@ -10,7 +10,7 @@
 -- A time in the future was written before the server's clock was set back, and is ignored.
 --
 -- Housekeeping calls it every 200 ms. Returns the number of released jobs.
-create or replace function errand.release_circuit(name text) returns int
+create or replace function errand_internal.release_circuit(name text) returns int
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -35,17 +35,17 @@ begin
     end if;
     if known.opened_at is not null and known.name like 'kind:%' and known.until <= present then
         -- The pause of a kind ends at its time, without a probe.
-        perform errand.circuit_closed(known.name);
+        perform errand_internal.circuit_closed(known.name);
         known.opened_at := null;
         known.closed_at := present;
         known.released_at := null;
         known.failures := 0;
     elsif known.opened_at is not null and known.probe_job_id is not null then
-        probe := errand.probe_state(known);
+        probe := errand_internal.probe_state(known);
         if probe = 'under way' then
             return 0;
         elsif probe = 'succeeded' then
-            perform errand.circuit_closed(known.name);
+            perform errand_internal.circuit_closed(known.name);
             known.opened_at := null;
             known.closed_at := present;
             known.released_at := null;
@@ -62,7 +62,7 @@ begin
             select from errand.job where parked_for = 'circuit:' || known.name or id = known.probe_job_id)
     then
         -- They were cancelled, or ended without a use of the service.
-        perform errand.circuit_closed(known.name);
+        perform errand_internal.circuit_closed(known.name);
         return 0;
     end if;
     if known.opened_at is not null then
@@ -83,7 +83,7 @@ begin
         wanted := ceil(per_second * case when elapsed >= 0 then least(0.5, elapsed) else 0.2 end);
     end if;
     if known.opened_at is not null then
-        probe_id := errand.next_probe(known);
+        probe_id := errand_internal.next_probe(known);
     end if;
     for waiting in
         select id
@@ -107,7 +107,7 @@ begin
             probe_job_id = case when known.opened_at is not null then waiting end,
             probe_position = case when known.opened_at is not null then drawn end
         where circuit.name = known.name;
-        perform errand.wake();
+        perform errand_internal.wake();
     end if;
     return released;
 end

@@ -13,14 +13,14 @@
 --
 -- The caller holds the lock of errand.lock_limits. free has the numbers of slots that are still free, at most 1,000;
 -- null = no limit, and at most 1,000 jobs were released.
-create or replace function errand.release_limit(
+create or replace function errand_internal.release_limit(
     limit_key text, candidates tid[] default null, wanted int default 0, out free int[], out slots int[]
 )
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 #variable_conflict use_column
 declare
-    bound constant errand.limit := errand.bound_of(release_limit.limit_key);
+    bound constant errand.limit := errand_internal.bound_of(release_limit.limit_key);
     most constant int := bound.max_running;
     running int;
     -- The slots of jobs that run or were released within the last second, of the latter alone, and those given here.
@@ -51,13 +51,13 @@ begin
         slots := array(select 0 from unnest(candidates));
         return;
     elsif most is not null then
-        highest := errand.highest_slot(release_limit.limit_key);
+        highest := errand_internal.highest_slot(release_limit.limit_key);
         select
             coalesce(array_agg(slot) filter (where state <> 'waiting'), '{}'),
             coalesce(array_agg(slot) filter (where state = 'released'), '{}'),
             count(*) filter (where state = 'running'), case when bool_or(state = 'waiting') then null else '{}' end
         into taken, waiting, running, slow
-        from errand.slot_holders(release_limit.limit_key);
+        from errand_internal.slot_holders(release_limit.limit_key);
         free := array(
             select number from generate_series(1, least(most, highest + 1000)) as number
             except
@@ -66,10 +66,10 @@ begin
             limit greatest(0, least(1000, most - cardinality(taken))));
     end if;
     if free is null or free <> '{}' then
-        slow := coalesce(slow, errand.slow_queues(release_limit.limit_key));
+        slow := coalesce(slow, errand_internal.slow_queues(release_limit.limit_key));
         select array_agg(job_id), array_agg(priority), array_agg(run_at)
         into parked_ids, priorities, run_ats
-        from errand.next_parked(release_limit.limit_key, coalesce(cardinality(free), 1000), slow);
+        from errand_internal.next_parked(release_limit.limit_key, coalesce(cardinality(free), 1000), slow);
     end if;
     for asked in
         select job.id, job.priority, job.run_at, job.queue_position, own.slot
@@ -149,7 +149,7 @@ begin
                     if found then
                         number := behind.slot;
                         replaced := replaced || behind.id;
-                        perform errand.park(array[behind.row_id], array['limit:' || release_limit.limit_key]);
+                        perform errand_internal.park(array[behind.row_id], array['limit:' || release_limit.limit_key]);
                     end if;
                     fetch holders into behind;
                 end loop;
@@ -198,16 +198,16 @@ begin
         )
         select array_agg(queue_position order by nth) into drawn from gone;
         if most is not null then
-            perform errand.take_slots(
+            perform errand_internal.take_slots(
                 array_fill(release_limit.limit_key, array[released]), released_slots, parked_ids[:released], drawn);
         end if;
-        perform errand.mark_parked(release_limit.limit_key, last.priority, last.run_at, last.id)
+        perform errand_internal.mark_parked(release_limit.limit_key, last.priority, last.run_at, last.id)
         from (
             select distinct on (priority) *
             from unnest(priorities[:released], run_ats[:released], parked_ids[:released])
                 with ordinality as parked(priority, run_at, id, nth)
             order by priority, nth desc) as last;
-        -- For a claim after errand.release_v1 in the same transaction: see errand.pick_released.
+        -- For a claim after errand_internal.release_v1 in the same transaction: see errand.pick_released.
         if current_setting('errand.position_before', true) <> '' then
             perform set_config(
                 'errand.released',
@@ -216,9 +216,9 @@ begin
                     || parked_ids[:released])::text,
                 true);
         end if;
-        perform errand.wake();
+        perform errand_internal.wake();
     elsif slow <> '{}' and wanted = 0 then
-        perform errand.pass_parked(release_limit.limit_key);
+        perform errand_internal.pass_parked(release_limit.limit_key);
     end if;
 end
 $$;

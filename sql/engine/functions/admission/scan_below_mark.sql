@@ -1,14 +1,14 @@
 -- scan_below_mark: lowers the marks of a limit to jobs that wait below them. Such jobs were enqueued by a transaction
 -- that committed late or for a time in the past, moved to another priority, or belong to a queue that was paused or
--- slow (errand.slow_queues).
+-- slow (errand_internal.slow_queues).
 --
 -- Reads each index entry below the marks, including those of released jobs that a held snapshot keeps.
-create or replace function errand.scan_below_mark(limit_key text) returns void
+create or replace function errand_internal.scan_below_mark(limit_key text) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 #variable_conflict use_column
 declare
-    slow constant jsonb := errand.slow_queues(scan_below_mark.limit_key);
+    slow constant jsonb := errand_internal.slow_queues(scan_below_mark.limit_key);
     below record;
 begin
     for below in
@@ -32,8 +32,8 @@ begin
             limit 1
         ) as near
     loop
-        exit when not errand.lock_limits();
-        perform errand.lower_mark(scan_below_mark.limit_key, below.priority, below.run_at, below.id);
+        exit when not errand_internal.lock_limits();
+        perform errand_internal.lower_mark(scan_below_mark.limit_key, below.priority, below.run_at, below.id);
     end loop;
 end
 $$;

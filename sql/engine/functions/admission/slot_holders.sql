@@ -11,7 +11,7 @@
 -- The row of a waiting job whose slot another job has got since has the slot 0.
 --
 -- Reads the newest row of each slot, however many older ones a held snapshot keeps: 2 us a slot.
-create or replace function errand.slot_holders(limit_key text)
+create or replace function errand_internal.slot_holders(limit_key text)
 returns table (slot int, state text, queue text, priority smallint)
 language sql stable set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -30,7 +30,7 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_so
         holder.priority
     from (
         select newest.*
-        from generate_series(1, errand.highest_slot(slot_holders.limit_key)) as number
+        from generate_series(1, errand_internal.highest_slot(slot_holders.limit_key)) as number
         cross join lateral (
             select known.*
             from errand.limit_slot as known

@@ -2,12 +2,12 @@
 -- each with the most urgent priority of such a job. No other job of the limit with this priority, or a less urgent one,
 -- is released into the queue: it would wait there too. More urgent ones come before the queue's backlog.
 -- errand: after slot_holders
-create or replace function errand.slow_queues(limit_key text) returns jsonb
+create or replace function errand_internal.slow_queues(limit_key text) returns jsonb
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select coalesce(jsonb_object_agg(slow.queue, slow.priority), '{}')
     from (
         select held.queue, min(held.priority) as priority
-        from errand.slot_holders(slow_queues.limit_key) as held
+        from errand_internal.slot_holders(slow_queues.limit_key) as held
         where held.state = 'waiting'
         group by held.queue
     ) as slow

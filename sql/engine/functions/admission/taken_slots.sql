@@ -1,8 +1,8 @@
 -- taken_slots: returns the slots of a limit whose jobs run, or were released within the last second.
 -- errand: after slot_holders
-create or replace function errand.taken_slots(limit_key text) returns table (slot int, is_running boolean)
+create or replace function errand_internal.taken_slots(limit_key text) returns table (slot int, is_running boolean)
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select held.slot, held.state = 'running'
-    from errand.slot_holders(taken_slots.limit_key) as held
+    from errand_internal.slot_holders(taken_slots.limit_key) as held
     where held.state <> 'waiting'
 $$;

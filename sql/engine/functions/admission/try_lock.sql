@@ -1,6 +1,6 @@
 -- try_lock: takes the lock promote, release, rescue, isolate or statistics until the transaction ends, and returns
 -- whether it could. Never waits.
-create or replace function errand.try_lock(name text) returns boolean
+create or replace function errand_internal.try_lock(name text) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
     execute format('lock table errand.%I in share update exclusive mode nowait', name || '_lock');

@@ -1,6 +1,6 @@
 -- cell_load_v1: returns how loaded this cell is: for the front's errand_front.cell_status.
 -- errand: for ops, monitor
-create or replace function errand.cell_load_v1() returns table (
+create or replace function errand_internal.cell_load_v1() returns table (
     waiting bigint, running bigint, failed bigint, oldest_age interval, finished_5_min bigint, workers bigint,
     connections bigint, bytes bigint)
 language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp set jit = off as $$

@@ -1,6 +1,6 @@
--- front_function: for errand.front_script: returns the statements that make a function of the front by its rule:
--- PL/Proxy functions in errand_front, and the function itself, with its comment and rights.
-create or replace function errand.front_function(routine oid, rule text, detail text) returns setof text
+-- front_function: for errand_internal.front_script: returns the statements that make a function of the front by its
+-- rule: PL/Proxy functions in errand_front, and the function itself, with its comment and rights.
+create or replace function errand_internal.front_function(routine oid, rule text, detail text) returns setof text
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     name constant text := (select proname from pg_proc where oid = routine);
@@ -99,7 +99,7 @@ begin
     return next format('revoke execute on function %s from public', identity);
     return query
     select format('grant execute on function %s to %I', target, given.role)
-    from errand.rights() as given
+    from errand_internal.rights() as given
     cross join lateral unnest(array[identity, 'errand_front.' || quote_ident(split_part(helper, '(', 1))]) as target
     where given.object = 'errand.' || name and given.what = 'function' and target is not null;
 end

@@ -17,7 +17,7 @@
 -- The signature says it: the name of the first argument, a result that can be merged, a name that begins with
 -- schedule_. A function that depends on its arguments alone runs on any cell. Exceptions stand here. A function of
 -- which neither says it has a null rule.
-create or replace function errand.front_rules() returns table (object text, rule text, detail text)
+create or replace function errand_internal.front_rules() returns table (object text, rule text, detail text)
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     with exception(object, rule, detail) as (
         values
@@ -29,14 +29,12 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('metrics', 'all', 'name, type, labels || jsonb_build_object(''cell'', cell::text), value'),
             ('busiest_queues', 'all', 'distinct value'),
             ('list_jobs', 'cell', ''),
-            ('retentions', 'any', ''),
             ('schema_version', 'all', 'min(value)'),
             (
                 'copy_of', 'all',
                 'string_agg(format(''cell %s: %s'', cell, value), ''; '' order by cell) filter (where value <> '''')'),
             ('help', 'any', ''),
             ('next_ticks', 'any', ''),
-            ('sees_content', 'any', ''),
             ('adopt', 'cell', ''),
             ('cell', 'cell', ''),
             ('cell_of', 'copy', ''),

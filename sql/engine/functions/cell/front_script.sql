@@ -2,15 +2,15 @@
 -- and views that applications, operators and monitors use, with their arguments, comments and rights.
 --
 -- `errand cells front` runs them in the front's database, in one transaction. Raises ER404 with the names of objects
--- of which errand.front_rules says nothing, so that none is forgotten.
+-- of which errand_internal.front_rules says nothing, so that none is forgotten.
 -- errand: after front_function, front_rules, front_view
-create or replace function errand.front_script() returns setof text
+create or replace function errand_internal.front_script() returns setof text
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     unknown text;
 begin
     select string_agg('errand.' || object, ', ' order by object) into unknown
-    from errand.front_rules()
+    from errand_internal.front_rules()
     where rule is null;
     if unknown is not null then
         raise exception 'front_script: expected a rule for each public function and view, got none for %', unknown
@@ -19,14 +19,14 @@ begin
     return next 'select errand_front.clear()';
     return query
     select statement
-    from errand.front_rules() as known
+    from errand_internal.front_rules() as known
     join pg_proc as routine on routine.pronamespace = 'errand'::regnamespace and routine.proname = known.object
-    cross join lateral errand.front_function(routine.oid, known.rule, known.detail) as statement;
+    cross join lateral errand_internal.front_function(routine.oid, known.rule, known.detail) as statement;
     return query
     select statement
-    from errand.front_rules() as known
+    from errand_internal.front_rules() as known
     join pg_class as class on class.relnamespace = 'errand'::regnamespace and class.relname = known.object
-    cross join lateral errand.front_view(class.oid, known.rule, known.detail) as statement
+    cross join lateral errand_internal.front_view(class.oid, known.rule, known.detail) as statement
     where known.rule in ('union', 'merge');
 end
 $$;

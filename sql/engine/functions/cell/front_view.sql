@@ -1,8 +1,9 @@
--- front_view: for errand.front_script: returns the statements that make a view of the front by its rule, with its
--- comments and rights: a PL/Proxy function that reads it on all cells, one that reads one cell, and the view over them.
+-- front_view: for errand_internal.front_script: returns the statements that make a view of the front by its rule, with
+-- its comments and rights: a PL/Proxy function that reads it on all cells, one that reads one cell, and the view over
+-- them.
 --
 -- A cell that can't be reached is left out with a warning, so that the others can be seen.
-create or replace function errand.front_view(view oid, rule text, detail text) returns setof text
+create or replace function errand_internal.front_view(view oid, rule text, detail text) returns setof text
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     name constant text := (select relname from pg_class where oid = view);
@@ -77,7 +78,7 @@ $body$, name || '_on_all', name || '_at'));
         name || '_on_all', name || '_at', name || '_rows');
     return query
     select statement
-    from errand.rights() as given
+    from errand_internal.rights() as given
     cross join lateral (
         values
             (format('grant select on errand.%I to %I', name, given.role)),

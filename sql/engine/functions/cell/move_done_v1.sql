@@ -1,6 +1,6 @@
 -- move_done_v1: the third step of a move: forgets a batch that the other cell has, and remembers where its jobs are.
 -- Returns whether there was one.
-create or replace function errand.move_done_v1(move uuid, batch int) returns boolean
+create or replace function errand_internal.move_done_v1(move uuid, batch int) returns boolean
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 begin

@@ -3,7 +3,7 @@
 --
 -- A job gets the last position of its queue. Parked ones wait for their turn again: their limits and circuits are
 -- those of this cell.
-create or replace function errand.move_in_v1(move uuid, batch int, jobs errand.moving_job[]) returns boolean
+create or replace function errand_internal.move_in_v1(move uuid, batch int, jobs errand.moving_job[]) returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off

@@ -4,7 +4,7 @@
 -- Jobs with a unique key or a limit stay, since the key says in which cell they are. So do running jobs, and those that
 -- another session has locked. Most urgent and oldest ones first, those behind `after` (priority and position) only.
 -- Raises ER409 if the batch exists.
-create or replace function errand.move_out_v1(
+create or replace function errand_internal.move_out_v1(
     move uuid, batch int, queue text, to_cell int, max_jobs int default 10000,
     after_priority int default 0, after_position bigint default 0,
     out jobs int, out last_priority int, out last_position bigint
@@ -70,7 +70,7 @@ begin
         array_agg(
             row(
                 id, created_at, run_at, not_after, attempt, crashes, attempts,
-                coalesce(payload, errand.take_payload(payload_day, id)), payload_bytes, state <> 'scheduled',
+                coalesce(payload, errand_internal.take_payload(payload_day, id)), payload_bytes, state <> 'scheduled',
                 :request_columns)::errand.moving_job
             order by priority, queue_position)
     from gone;

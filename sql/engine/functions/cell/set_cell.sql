@@ -2,7 +2,7 @@
 --
 -- Returns whether it was another cell before. Raises ER422 for a number outside of 0 to 1,023, ER409 if the database is
 -- another cell already, or if it is cell 0 and has given out ids. For errand migrate --cell.
-create or replace function errand.set_cell(cell int) returns boolean
+create or replace function errand_internal.set_cell(cell int) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     known int;

@@ -3,7 +3,7 @@
 -- The front asks the former cell of a key while its routes change.
 -- errand: after is_expired
 -- errand: for enqueuer, ops
-create or replace function errand.taken_keys_v1(keys text[]) returns setof text
+create or replace function errand_internal.taken_keys_v1(keys text[]) returns setof text
 language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
-    select unique_key from errand.job where unique_key = any (keys) and not errand.is_expired(job)
+    select unique_key from errand.job where unique_key = any (keys) and not errand_internal.is_expired(job)
 $$;

@@ -4,7 +4,7 @@
 -- reason replaces that of the jobs, and of operators' actions that changed no other jobs. Who did what and when stays
 -- in errand.audit. Returns the number of changed rows.
 -- errand: after without_errors
-create or replace function errand.blank_jobs(jobs bigint[], reason text) returns bigint
+create or replace function errand_internal.blank_jobs(jobs bigint[], reason text) returns bigint
 -- A plan from when the tables were empty would read all of them forever.
 language plpgsql set search_path = pg_catalog, errand, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
@@ -14,7 +14,8 @@ declare
 begin
     with blanked as (
         update errand.history
-        set payload = case when payload is not null then '{}'::jsonb end, attempts = errand.without_errors(attempts),
+        set payload = case when payload is not null then '{}'::jsonb end,
+            attempts = errand_internal.without_errors(attempts),
             output = null, reason = case when reason is not null then $2 end, unique_key = null, tags = null,
             limit_key = null, subject = null
         where id = any ($1)

@@ -6,7 +6,7 @@
 --
 -- Returns the number of changed rows. Raises ER409 while a job of the user is on its way to another cell.
 -- errand: after blank_jobs
-create or replace function errand.erase_subject(subject text, reason text) returns bigint
+create or replace function errand_internal.erase_subject(subject text, reason text) returns bigint
 -- A plan from when the tables were empty would read all of them forever.
 language plpgsql set search_path = pg_catalog, errand, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
@@ -22,7 +22,7 @@ begin
         perform errand.cancel(array(select id from errand.job where subject = $1), $2);
         perform errand.discard(array(select id from errand.failed where subject = $1), $2);
         -- A failure is on record for longer than its job.
-        changed := changed + errand.blank_jobs(
+        changed := changed + errand_internal.blank_jobs(
             array(
                 select id from errand.history where subject = $1
                 union

@@ -10,15 +10,15 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 declare
     original text := errand.copy_of();
 begin
-    perform errand.check_reason('adopt', reason);
+    perform errand_internal.check_reason('adopt', reason);
     if original is null then
         return false;
     end if;
-    perform errand.record_home();
+    perform errand_internal.record_home();
     -- Transaction ids of the original mean nothing here: all completions of a copied worker would look uncounted.
     delete from errand.counted;
-    perform errand.record_action('adopt', jsonb_build_object('copy_of', original), reason);
-    perform errand.wake();
+    perform errand_internal.record_action('adopt', jsonb_build_object('copy_of', original), reason);
+    perform errand_internal.wake();
     return true;
 end
 $$;

@@ -3,7 +3,7 @@
 -- A batch reads the next max_jobs jobs by their ids, and changes those that match. Jobs that another session has locked
 -- are skipped, and read again in another pass. Does nothing on a copy that nobody has adopted, or if another session
 -- makes a batch.
-create or replace function errand.bulk_v1(max_jobs int default 1000) returns boolean
+create or replace function errand_internal.bulk_v1(max_jobs int default 1000) returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off
 as $$
@@ -17,7 +17,7 @@ declare
     is_end boolean;
 begin
     -- Without an action, this call takes no transaction id.
-    if not exists (select from errand.bulk where ended_at is null) or not errand.is_home() then
+    if not exists (select from errand.bulk where ended_at is null) or not errand_internal.is_home() then
         return false;
     end if;
     select * into asked
@@ -37,19 +37,22 @@ begin
         from (select * from errand.%I where id > $1 and id <= $2 order by id limit $3) as job
         $find$,
         case asked.action
-            when 'discard' then errand.job_condition(choice, 'job.error', 'job.fingerprint', 'job.finished_at')
-            else errand.job_condition(
-                choice, 'job.attempts -> -1 ->> ''error''', 'errand.fingerprint(job.attempts -> -1 ->> ''error'')',
+            when 'discard' then errand_internal.job_condition(choice, 'job.error', 'job.fingerprint', 'job.finished_at')
+            else errand_internal.job_condition(
+                choice, 'job.attempts -> -1 ->> ''error''',
+                'errand_internal.fingerprint(job.attempts -> -1 ->> ''error'')',
                 'null::timestamptz')
         end,
         case asked.action when 'discard' then 'failed' else 'job' end)
     into last_id, chosen
     using asked.after_id, asked.upto_id, max_jobs;
     if asked.action = 'discard' then
-        done := errand.discard_jobs(chosen, format('bulk %s: %s', asked.id, asked.reason));
+        done := errand_internal.discard_jobs(chosen, format('bulk %s: %s', asked.id, asked.reason));
     else
         done := coalesce((
-            select ids from errand.cancel_jobs(chosen, choice.state, format('bulk %s: %s', asked.id, asked.reason))),
+            select ids
+            from errand_internal.cancel_jobs(
+                chosen, choice.state, format('bulk %s: %s', asked.id, asked.reason))),
             '{}');
     end if;
     asked.skipped := asked.skipped + cardinality(chosen) - cardinality(done);

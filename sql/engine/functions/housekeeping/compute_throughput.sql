@@ -5,7 +5,7 @@
 -- of rows. The planner can't know how many groups there are, and would join them by nested loops: 400 s at 5,000
 -- queues. An hour of 5,000 queues takes 1.2 s, the percentiles 0.3 of them.
 -- errand: after percentiles
-create or replace function errand.compute_throughput() returns setof errand.throughput
+create or replace function errand_internal.compute_throughput() returns setof errand.throughput
 language plpgsql stable
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_nestloop = off set enable_sort = off set work_mem = '64MB'
@@ -44,8 +44,8 @@ begin
             select
                 by.subject, by.name, span.span, coalesce(sum(succeeded), 0)::bigint as succeeded,
                 coalesce(sum(failed), 0)::bigint as failed, coalesce(sum(retried), 0)::bigint as retried,
-                errand.percentiles(array[%3$s]::bigint[], '{0.5, 0.95, 0.99}') as wait,
-                errand.percentiles(array[%4$s]::bigint[], '{0.5, 0.95, 0.99}') as run
+                errand_internal.percentiles(array[%3$s]::bigint[], '{0.5, 0.95, 0.99}') as wait,
+                errand_internal.percentiles(array[%4$s]::bigint[], '{0.5, 0.95, 0.99}') as run
             from both_names
             cross join lateral (values ('queue', queue), ('kind', kind)) as by(subject, name)
             join span using (is_fresh)

@@ -4,7 +4,7 @@
 -- An application that may enqueue can make up names. Beyond `most` pairs of queue and kind, the smallest are summed up:
 -- under their kind and the queue * if the kind is registered, under their queue and the kind * if a worker serves that,
 -- else under * and *. Pairs of a queue with workers come first, then those of a registered kind, then the largest.
-create or replace function errand.count_jobs(percent real, percent_failed real, most int default 10000)
+create or replace function errand_internal.count_jobs(percent real, percent_failed real, most int default 10000)
 returns setof errand.job_count
 language sql stable set search_path = pg_catalog, errand, pg_temp set jit = off set enable_nestloop = off as $$
     -- Workers with the same queues and kinds count as one.

@@ -6,7 +6,7 @@
 -- row of a transaction that late. At most 100,000 pages are read, in some 2 s. Times are summed. Histograms and retried
 -- attempts are not corrected. Everything is read before anything is written: a transaction that writes for long would
 -- hold up the workers' marks.
-create or replace function errand.count_missed_completions() returns bigint
+create or replace function errand_internal.count_missed_completions() returns bigint
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     lost errand.counted;
@@ -21,7 +21,7 @@ declare
 begin
     select * into lost
     from errand.counted
-    where not exists (select from errand.worker where worker.id = counted.worker_id) and errand.is_home()
+    where not exists (select from errand.worker where worker.id = counted.worker_id) and errand_internal.is_home()
     limit 1
     for update skip locked;
     if not found then

@@ -8,7 +8,7 @@
 --
 -- Detaching locks the whole history for a moment. Raises 55P03 if a session reads the history for longer than 40 ms,
 -- because completions would wait behind the lock, or if another session creates or drops partitions.
-create or replace function errand.drop_partition_v1() returns boolean
+create or replace function errand_internal.drop_partition_v1() returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set lock_timeout = '40ms' set timezone = 'UTC'
 as $$
@@ -27,24 +27,24 @@ begin
     order by relispartition, relname
     limit 1;
     if part is null then
-        return errand.drop_payloads(keep_history);
+        return errand_internal.drop_payloads(keep_history);
     elsif is_attached then
         execute format('alter table errand.history detach partition errand.%I', part);
         return true;
     end if;
     -- Without its partition, history_default takes the rows with a longer retention.
     if exists (
-            select from errand.retentions() where state <> 'failed' and keep > keep_history * interval '1 day')
+            select from errand_internal.retentions() where state <> 'failed' and keep > keep_history * interval '1 day')
     then
         execute format(
             'with moved as ('
             'delete from errand.%1$I where ctid = any (array('
-            'select ended.ctid from errand.%1$I as ended join errand.retentions() as kept using (kind, state) '
+            'select ended.ctid from errand.%1$I as ended join errand_internal.retentions() as kept using (kind, state) '
             'where ended.finished_at > now() - kept.keep limit 10000)) returning *) '
             'insert into errand.history select * from moved', part);
         get diagnostics moved = row_count;
         update errand.history_default
-        set payload = errand.take_payload(payload_day, id), payload_day = null
+        set payload = errand_internal.take_payload(payload_day, id), payload_day = null
         where payload_day is not null and finished_at < now()::date - keep_history;
     end if;
     if moved = 0 then

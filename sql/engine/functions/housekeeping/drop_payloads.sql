@@ -5,7 +5,7 @@
 -- partition without references from jobs and the history is detached, then dropped. New references are to today, so
 -- none appears meanwhile; a session that is about to store an older one has locked the partition. Raises 55P03 if a
 -- session reads payloads for longer than 40 ms, because enqueues and claims of such jobs would wait behind the lock.
-create or replace function errand.drop_payloads(keep_history int) returns boolean
+create or replace function errand_internal.drop_payloads(keep_history int) returns boolean
 language plpgsql
 set search_path = pg_catalog, errand, pg_temp set lock_timeout = '40ms' set timezone = 'UTC'
 set jit = off set enable_seqscan = off set enable_bitmapscan = off
@@ -33,7 +33,7 @@ begin
             where id <= (select max(job_id) from errand.payload where day = part.day) and payload_day = part.day
             limit 1000);
         update errand.job
-        set payload = errand.take_payload(payload_day, id)
+        set payload = errand_internal.take_payload(payload_day, id)
         where id = any (array(select id from errand.job where id = any (unfinished) for update skip locked))
             and payload_day = part.day;
         if found then

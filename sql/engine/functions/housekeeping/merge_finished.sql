@@ -1,6 +1,6 @@
 -- merge_finished: merges the workers' counts of past minutes into one, and adds them to the totals.
 -- errand: after add_histograms, sum_histograms
-create or replace function errand.merge_finished() returns void
+create or replace function errand_internal.merge_finished() returns void
 language sql set search_path = pg_catalog, errand, pg_temp as $$
     with own as (
         delete from errand.finished_per_minute
@@ -11,24 +11,24 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
         insert into errand.finished_per_minute as kept (
             minute, worker_id, queue, kind, outcome, jobs, wait_ms, run_ms, wait_histogram, run_histogram)
         select minute, 0, queue, kind, outcome, sum(jobs), sum(wait_ms), sum(run_ms),
-            errand.sum_histograms(wait_histogram), errand.sum_histograms(run_histogram)
+            errand_internal.sum_histograms(wait_histogram), errand_internal.sum_histograms(run_histogram)
         from own
         group by minute, queue, kind, outcome
         on conflict on constraint finished_per_minute_pkey do update
         set jobs = kept.jobs + excluded.jobs, wait_ms = kept.wait_ms + excluded.wait_ms,
             run_ms = kept.run_ms + excluded.run_ms,
-            wait_histogram = errand.add_histograms(kept.wait_histogram, excluded.wait_histogram),
-            run_histogram = errand.add_histograms(kept.run_histogram, excluded.run_histogram)
+            wait_histogram = errand_internal.add_histograms(kept.wait_histogram, excluded.wait_histogram),
+            run_histogram = errand_internal.add_histograms(kept.run_histogram, excluded.run_histogram)
     )
     insert into errand.finished_total as kept (
         queue, kind, outcome, jobs, wait_ms, run_ms, last_minute, wait_histogram, run_histogram)
     select queue, kind, outcome, sum(jobs), sum(wait_ms), sum(run_ms), max(minute),
-        errand.sum_histograms(wait_histogram), errand.sum_histograms(run_histogram)
+        errand_internal.sum_histograms(wait_histogram), errand_internal.sum_histograms(run_histogram)
     from own
     group by queue, kind, outcome
     on conflict on constraint finished_total_pkey do update
     set jobs = kept.jobs + excluded.jobs, wait_ms = kept.wait_ms + excluded.wait_ms,
         run_ms = kept.run_ms + excluded.run_ms, last_minute = greatest(kept.last_minute, excluded.last_minute),
-        wait_histogram = errand.add_histograms(kept.wait_histogram, excluded.wait_histogram),
-        run_histogram = errand.add_histograms(kept.run_histogram, excluded.run_histogram)
+        wait_histogram = errand_internal.add_histograms(kept.wait_histogram, excluded.wait_histogram),
+        run_histogram = errand_internal.add_histograms(kept.run_histogram, excluded.run_histogram)
 $$;

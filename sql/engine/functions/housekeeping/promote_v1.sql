@@ -4,9 +4,10 @@
 -- future is from before the server's clock was set back, and counts as 10 s ago.
 --
 -- Returns the number of promoted jobs, the last one's run_at, and whether any job waits for its time: if none does,
--- calls may be rare. parked says whether errand.release_parked_v1 has something to do, crashed whether
--- errand.release_crashed_v1 has, and bulk whether errand.bulk_v1 has. So one statement looks for all of them.
-create or replace function errand.promote_v1(max_jobs int, since timestamptz)
+-- calls may be rare. parked says whether errand_internal.release_parked_v1 has something to do, crashed whether
+-- errand_internal.release_crashed_v1 has, and bulk whether errand_internal.bulk_v1 has. So one statement looks for all
+-- of them.
+create or replace function errand_internal.promote_v1(max_jobs int, since timestamptz)
 returns table (promoted int, last_run_at timestamptz, waits boolean, parked boolean, crashed boolean, bulk boolean)
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
@@ -24,7 +25,7 @@ begin
     crashed := parked and exists (select from errand.job where parked_for = 'crash');
     bulk := exists (select from errand.bulk where ended_at is null);
     -- One session at a time is enough; two do no harm.
-    if not errand.try_lock('promote') then
+    if not errand_internal.try_lock('promote') then
         return next;
         return;
     end if;
@@ -48,7 +49,7 @@ begin
     set paused_at = null, paused_reason = null, paused_until = null, paused_by = null
     where name in (select over.name from errand.queue as over where over.paused_until <= now() for update skip locked);
     if promoted > 0 or found then
-        perform errand.wake();
+        perform errand_internal.wake();
     end if;
     return next;
 end

@@ -1,9 +1,9 @@
--- prune_slots: for errand.prune_v1: deletes slots of limits whose jobs have ended, up to 10,000 in a call. Returns
--- their number.
+-- prune_slots: for errand_internal.prune_v1: deletes slots of limits whose jobs have ended, up to 10,000 in a call.
+-- Returns their number.
 --
 -- A call reads 100,000 slots, at 3 us each, from a random one on. So the cost has a bound however many jobs have slots,
 -- and each slot is read in time.
-create or replace function errand.prune_slots() returns int
+create or replace function errand_internal.prune_slots() returns int
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare

@@ -5,15 +5,15 @@
 -- The times are fixed: a stolen worker login may call it, and must not shorten what is kept.
 --
 -- Ended jobs with the usual retention (7 days) go with their day's partition and cost nothing here. Jobs of kinds with
--- a shorter retention (errand.retentions) are searched in the whole history, and their payloads in errand.payload go
--- with them. Failed jobs stay for 30 days, or for their kind's retention. Failures of jobs that were retried or
--- discarded stay for 7 days (the newest 5,000), actions of operators, bulk actions and where jobs were moved for a
--- year. Totals of completed attempts stay for a year, or for 90 days if the queue is not their kind's. Circuits
+-- a shorter retention (errand_internal.retentions) are searched in the whole history, and their payloads in
+-- errand.payload go with them. Failed jobs stay for 30 days, or for their kind's retention. Failures of jobs that were
+-- retried or discarded stay for 7 days (the newest 5,000), actions of operators, bulk actions and where jobs were moved
+-- for a year. Totals of completed attempts stay for a year, or for 90 days if the queue is not their kind's. Circuits
 -- that are up and unused stay for 30 days after their last failure. The marks of workers that have left stay for 7 days
 -- (the newest 100).
 --
 -- What another session has locked stays until the next call.
-create or replace function errand.prune_v1(at_least interval default interval '0') returns int
+create or replace function errand_internal.prune_v1(at_least interval default interval '0') returns int
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set timezone = 'UTC'
 as $$
@@ -35,7 +35,7 @@ begin
     end if;
     for brief in
         select kind, keep, array_agg(state) as states
-        from errand.retentions()
+        from errand_internal.retentions()
         where state <> 'failed' and keep < keep_history * interval '1 day'
         group by kind, keep
     loop
@@ -51,7 +51,7 @@ begin
             returning payload_day, id
         ),
         freed as materialized (
-            select case when payload_day is not null then errand.take_payload(payload_day, id) end from gone
+            select case when payload_day is not null then errand_internal.take_payload(payload_day, id) end from gone
         )
         select count(*) into removed from freed;
         total := total + removed;
@@ -62,7 +62,7 @@ begin
         where ctid = any (array(
             select ended.ctid
             from errand.history_default as ended
-            left join errand.retentions() as kept on kept.kind = ended.kind and kept.state = ended.state
+            left join errand_internal.retentions() as kept on kept.kind = ended.kind and kept.state = ended.state
             where ended.finished_at < now()::date - keep_history
                 and ended.finished_at <= now() - coalesce(kept.keep, interval '0')
             limit 10000
@@ -70,7 +70,7 @@ begin
         returning payload_day, id
     ),
     freed as materialized (
-        select case when payload_day is not null then errand.take_payload(payload_day, id) end from gone
+        select case when payload_day is not null then errand_internal.take_payload(payload_day, id) end from gone
     )
     select count(*) into removed from freed;
     total := total + removed;
@@ -92,7 +92,7 @@ begin
     where id = any (array(
         select failed.id
         from errand.failed
-        left join errand.retentions() as kept on kept.kind = failed.kind and kept.state = 'failed'
+        left join errand_internal.retentions() as kept on kept.kind = failed.kind and kept.state = 'failed'
         where failed.finished_at < now() - coalesce(kept.keep, keep_failed * interval '1 day')
         order by failed.finished_at
         limit 10000
@@ -104,7 +104,7 @@ begin
     where ctid = any (array(
         select past.ctid
         from errand.past_failure as past
-        left join errand.retentions() as kept on kept.kind = past.kind and kept.state = 'failed'
+        left join errand_internal.retentions() as kept on kept.kind = past.kind and kept.state = 'failed'
         where past.finished_at < now() - least(keep_history * interval '1 day', kept.keep)
             or past.finished_at < (
                 select finished_at from errand.past_failure order by finished_at desc offset 4999 limit 1)
@@ -133,7 +133,7 @@ begin
     get diagnostics removed = row_count;
     total := total + removed;
     most := greatest(most, removed);
-    removed := errand.prune_slots();
+    removed := errand_internal.prune_slots();
     total := total + removed;
     most := greatest(most, removed);
     -- Marks of limits without a recent release.
@@ -200,7 +200,7 @@ begin
     where ctid = any (array(
         select old.ctid
         from errand.mark as old
-        where old.server_start <> errand.server_start()
+        where old.server_start <> errand_internal.server_start()
             or old.stored_at < now() - keep_history * interval '1 day'
             or old.stored_at < (select stored_at from errand.mark order by stored_at desc offset 99 limit 1)
         limit 10000
@@ -208,7 +208,7 @@ begin
     get diagnostics removed = row_count;
     total := total + removed;
     most := greatest(most, removed);
-    perform errand.record_maintenance_task('prune', began, format('%s records removed', total));
+    perform errand_internal.record_maintenance_task('prune', began, format('%s records removed', total));
     return most;
 end
 $$;

@@ -8,7 +8,7 @@
 -- Does nothing if the last run is younger than at_least, or than fifty times its duration. So all processes together
 -- spend 2 % of a session on it. A run in the future is from before the server's clock was set back, and doesn't count.
 -- Returns whether it ran. at_least => '0' runs it in any case.
-create or replace function errand.refresh_statistics_v1(
+create or replace function errand_internal.refresh_statistics_v1(
     at_least interval default interval '4 seconds', max_pages int default 20000
 ) returns boolean
 language plpgsql security definer
@@ -18,8 +18,8 @@ set enable_nestloop = off
 as $$
 declare
     began timestamptz := clock_timestamp();
-    percent real := errand.sample_percent('errand.job', max_pages);
-    percent_failed real := errand.sample_percent('errand.failed', max_pages);
+    percent real := errand_internal.sample_percent('errand.job', max_pages);
+    percent_failed real := errand_internal.sample_percent('errand.failed', max_pages);
     counts errand.job_count[];
     rates errand.throughput[];
 begin
@@ -29,15 +29,15 @@ begin
             from errand.maintenance_task
             where name = 'statistics'
                 and done_at between began - greatest(at_least, took_ms * 49 * interval '1 millisecond') and began)
-        or not errand.try_lock('statistics')
+        or not errand_internal.try_lock('statistics')
     then
         return false;
     end if;
     perform set_config('synchronous_commit', 'off', true);
     counts := array(
         select row(counted.jobs, counted.oldest_due_at, counted.queue, counted.kind, counted.state)::errand.job_count
-        from errand.count_jobs(percent, percent_failed) as counted);
-    rates := array(select lately from errand.compute_throughput() as lately);
+        from errand_internal.count_jobs(percent, percent_failed) as counted);
+    rates := array(select lately from errand_internal.compute_throughput() as lately);
 
     insert into errand.job_count as kept
     select fresh.* from unnest(counts) as fresh
@@ -61,9 +61,9 @@ begin
         select
         from unnest(rates) as fresh
         where (fresh.subject, fresh.name, fresh.span) = (kept.subject, kept.name, kept.span));
-    perform errand.count_missed_completions();
-    perform errand.merge_finished();
-    perform errand.record_maintenance_task(
+    perform errand_internal.count_missed_completions();
+    perform errand_internal.merge_finished();
+    perform errand_internal.record_maintenance_task(
         'statistics', began,
         case when percent < 100 then format('estimated from %s %% of the table', round(percent::numeric, 1)) end);
     return true;

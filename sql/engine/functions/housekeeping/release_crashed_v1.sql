@@ -3,7 +3,7 @@
 --
 -- If the job crashes its worker again, it is alone in its third crash, and the other jobs of the first two get through.
 -- run_at becomes the time of the release.
-create or replace function errand.release_crashed_v1() returns boolean
+create or replace function errand_internal.release_crashed_v1() returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off
@@ -13,7 +13,7 @@ begin
         return false;
     end if;
     -- Two sessions at once would each see none under way.
-    if errand.try_lock('isolate') and not exists (
+    if errand_internal.try_lock('isolate') and not exists (
         select
         from errand.job
         where crashes >= 2 and queue_position is not null
@@ -31,7 +31,7 @@ begin
             limit 1
             for update skip locked);
         if found then
-            perform errand.wake();
+            perform errand_internal.wake();
         end if;
     end if;
     return true;

@@ -8,7 +8,7 @@
 -- on behind the last one. Completions release jobs themselves by errand.release_v1. So this finds what a crash has
 -- left, a job that was parked while its limit got room, and a limit that was raised. Costs a scan of an empty index
 -- while no job is parked.
-create or replace function errand.release_parked_v1() returns boolean
+create or replace function errand_internal.release_parked_v1() returns boolean
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -23,14 +23,14 @@ begin
         return false;
     end if;
     -- One session at a time is enough; two do no harm.
-    if not errand.try_lock('release') then
+    if not errand_internal.try_lock('release') then
         return some_wait;
     end if;
     if some_wait then
         perform from errand.limit where not has_slots limit 1 for update skip locked;
         if found then
             -- Claims wait until this transaction ends: once for each new limit.
-            perform errand.give_slots(waits => true);
+            perform errand_internal.give_slots(waits => true);
         end if;
     end if;
     perform set_config('synchronous_commit', 'off', true);
@@ -41,9 +41,9 @@ begin
         order by parked_for
         limit 1;
         exit when not found;
-        perform errand.release_circuit(substr(waits_for, length('circuit:') + 1));
+        perform errand_internal.release_circuit(substr(waits_for, length('circuit:') + 1));
     end loop;
-    perform errand.release_circuit(name)
+    perform errand_internal.release_circuit(name)
     from errand.circuit
     where opened_at is not null and (probe_job_id is not null or until <= now());
     waits_for := coalesce(nullif(current_setting('errand.released_limit', true), ''), 'limit:');
@@ -59,10 +59,10 @@ begin
         end if;
         key := substr(waits_for, length('limit:') + 1);
         -- Not under the lock if there is no room: the lock would delay claims.
-        if (errand.limit_of(key) <= (select count(*) from errand.taken_slots(key))) is not true then
-            perform errand.scan_below_mark(key);
-            exit when not errand.lock_limits();
-            perform errand.release_limit(key);
+        if (errand_internal.limit_of(key) <= (select count(*) from errand_internal.taken_slots(key))) is not true then
+            perform errand_internal.scan_below_mark(key);
+            exit when not errand_internal.lock_limits();
+            perform errand_internal.release_limit(key);
         end if;
         exit when clock_timestamp() > started + interval '50 milliseconds';
     end loop;

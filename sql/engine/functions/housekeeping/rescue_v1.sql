@@ -8,17 +8,17 @@
 -- starts again.
 --
 -- A rescued job becomes available, or moves to errand.failed if its attempts are spent. A job that was running in two
--- crashes is parked, and later runs alone (errand.release_crashed_v1). Only a crash in which its worker held no other
--- job counts as the third, which moves the job to errand.failed. In any other crash it had not started, and its attempt
--- is not counted. The loss of a worker after an outage is no crash: the server has started since the last heartbeat, or
--- the first call came after the lease although another worker of that time lives.
+-- crashes is parked, and later runs alone (errand_internal.release_crashed_v1). Only a crash in which its worker held
+-- no other job counts as the third, which moves the job to errand.failed. In any other crash it had not started, and
+-- its attempt is not counted. The loss of a worker after an outage is no crash: the server has started since the last
+-- heartbeat, or the first call came after the lease although another worker of that time lives.
 --
 -- The jobs of a worker are found by the records of its claims, so the cost depends on what it held and not on the size
 -- of the queue. The records stay while another session has locked one of the jobs: the next call returns to it.
 --
 -- With from_page, 10,000 pages of errand.job are read too, for running jobs without a record. next_page is the page to
 -- go on with, null at the end. This is a safety net: no function leaves such jobs.
-create or replace function errand.rescue_v1(from_page bigint default null)
+create or replace function errand_internal.rescue_v1(from_page bigint default null)
 returns table (lost_workers int, rescued int, failed int, next_page bigint, check_in bigint)
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
@@ -43,7 +43,7 @@ begin
     rescued := 0;
     failed := 0;
     -- One session at a time is enough; two do no harm.
-    if not errand.try_lock('rescue') then
+    if not errand_internal.try_lock('rescue') then
         next_page := from_page;
         return next;
         return;
@@ -60,7 +60,7 @@ begin
             for update skip locked)
         returning
             id, name,
-            server_start <> errand.server_start()
+            server_start <> errand_internal.server_start()
                 -- Calls are 5 s apart.
                 or missed_at > heartbeat_at + greatest(lease, interval '10 seconds')
                     and exists (
@@ -94,7 +94,7 @@ begin
         select distinct worker_id
         from errand.claim
         where not exists (select from errand.worker where worker.id = claim.worker_id));
-    claimed := errand.claimed_by(lost);
+    claimed := errand_internal.claimed_by(lost);
     if from_page is not null then
         select coalesce(array_agg(id), '{}'), coalesce(array_agg(distinct worker_id), '{}')
         into unnamed, unnamed_by
@@ -125,19 +125,19 @@ begin
             is_alone := coalesce((held_by ->> held.worker_id::text)::int, 0) = 1;
             if held.worker_id = any (after_outage) then
                 reason := 'its worker was lost after an outage of the database';
-                held.attempts := errand.attempt_record(held, worker, 'lost', reason);
+                held.attempts := errand_internal.attempt_record(held, worker, 'lost', reason);
             elsif held.crashes < 2 or is_alone then
                 held.crashes := least(held.crashes, 1000) + 1;
                 reason := case
                     when held.crashes >= 3 then format('running in %s crashes of its worker', held.crashes)
                     else 'its worker was lost'
                 end;
-                held.attempts := errand.attempt_record(held, worker, 'lost', reason);
+                held.attempts := errand_internal.attempt_record(held, worker, 'lost', reason);
             else
                 held.attempt := held.attempt - 1;
             end if;
             if held.crashes >= 3 or held.attempt >= held.max_attempts then
-                perform errand.move_to_failed(held, reason);
+                perform errand_internal.move_to_failed(held, reason);
                 failed := failed + 1;
             elsif held.crashes = 2 then
                 update errand.job
@@ -154,11 +154,11 @@ begin
         end loop;
     end if;
     if cardinality(lost) > 0 then
-        perform errand.drop_claims(lost);
+        perform errand_internal.drop_claims(lost);
     end if;
-    perform errand.lower_wake_flag();
+    perform errand_internal.lower_wake_flag();
     if rescued > 0 then
-        perform errand.wake();
+        perform errand_internal.wake();
     end if;
     -- Not at each call: most find nothing and need no transaction id.
     if lost_workers > 0
@@ -167,7 +167,7 @@ begin
             from errand.maintenance_task
             where name = 'rescue' and done_at between began - interval '30 seconds' and began)
     then
-        perform errand.record_maintenance_task(
+        perform errand_internal.record_maintenance_task(
             'rescue', began, case when lost_workers > 0 then lost_workers || ' workers were lost' end);
     end if;
     return next;

@@ -1,7 +1,7 @@
 -- retentions: returns how long ended jobs stay that don't have the usual retention, by kind and state. What an operator
 -- has set counts before what the program says.
 -- errand: for ops, monitor
-create or replace function errand.retentions() returns table (kind text, state text, keep interval)
+create or replace function errand_internal.retentions() returns table (kind text, state text, keep interval)
 language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
     select kind, state, coalesce(held.keep, program.keep)
     from (

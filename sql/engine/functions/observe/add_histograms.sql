@@ -1,5 +1,5 @@
 -- add_histograms: adds two histograms bucket by bucket; missing buckets count as 0.
-create or replace function errand.add_histograms(one bigint[], other bigint[]) returns bigint[]
+create or replace function errand_internal.add_histograms(one bigint[], other bigint[]) returns bigint[]
 language sql immutable parallel safe set search_path = pg_catalog, errand, pg_temp as $$
     select case
         when cardinality(one) = 0 then other

@@ -44,11 +44,11 @@ language sql stable security definer set search_path = pg_catalog, errand, pg_te
     )
     select
         kind, queue,
-        case when (select errand.sees_content()) then fingerprint end,
+        case when (select errand_internal.sees_content()) then fingerprint end,
         count(*) filter (where not is_after), count(*) filter (where is_after),
         max(finished_at),
         (array_agg(id order by finished_at desc))[1],
-        case when (select errand.sees_content()) then (array_agg(error order by finished_at desc))[1] end
+        case when (select errand_internal.sees_content()) then (array_agg(error order by finished_at desc))[1] end
     from found
     group by kind, queue, found.fingerprint
     order by count(*) filter (where is_after) - count(*) filter (where not is_after) desc, max(finished_at) desc

@@ -12,7 +12,7 @@
 -- The settings make each read one of an index: the planner can't know how many queues there are, or that a table that
 -- it has found small has grown.
 -- errand: for ops, monitor
-create or replace function errand.count_now() returns table (
+create or replace function errand_internal.count_now() returns table (
     queue text, kind text, state text, jobs bigint, oldest_due_at timestamptz, is_whole boolean
 )
 language plpgsql stable security definer

@@ -13,8 +13,8 @@
 --                                                     it may not run now
 --   crashed                                           it was in two crashes of its worker, and will run alone
 --   behind, next                                      it waits in the queue
--- Errors are hidden from roles with errand_monitor only (errand.sees_content). hint is the call that fixes the problem,
--- or says what to do. Costs some milliseconds: jobs ahead are counted up to 10,000.
+-- Errors are hidden from roles with errand_monitor only (errand_internal.sees_content). hint is the call that fixes the
+-- problem, or says what to do. Costs some milliseconds: jobs ahead are counted up to 10,000.
 -- errand: for ops, monitor
 -- errand: topic find
 create or replace function errand.explain(job_id bigint)
@@ -31,17 +31,17 @@ begin
     select * into held from errand.job where id = explain.job_id;
     if not found then
         return query select row_number() over ()::int, ended.code, ended.detail, ended.hint
-        from errand.explain_ended(explain.job_id) as ended;
+        from errand_internal.explain_ended(explain.job_id) as ended;
         return;
     end if;
     for reason in
-        select * from errand.explain_running(held) where held.state = 'running'
+        select * from errand_internal.explain_running(held) where held.state = 'running'
         union all
-        select * from errand.explain_job(held) where held.state <> 'running'
+        select * from errand_internal.explain_job(held) where held.state <> 'running'
         union all
-        select * from errand.explain_queue(held) where held.state <> 'running'
+        select * from errand_internal.explain_queue(held) where held.state <> 'running'
         union all
-        select * from errand.explain_limits(held) where held.state <> 'running'
+        select * from errand_internal.explain_limits(held) where held.state <> 'running'
     loop
         rank := rank + 1;
         code := reason.code;
@@ -52,7 +52,7 @@ begin
     if held.state = 'available' then
         select ahead.code, ahead.detail, ahead.hint
         into code, detail, hint
-        from errand.explain_position(held) as ahead;
+        from errand_internal.explain_position(held) as ahead;
         -- A blocked job is not said to be the next one.
         if code <> 'next' or rank = 0 then
             rank := rank + 1;

@@ -1,5 +1,7 @@
 -- explain_ended: for errand.explain: how a job ended, or that there is none.
-create or replace function errand.explain_ended(job_id bigint) returns table (code text, detail text, hint text)
+create or replace function errand_internal.explain_ended(
+    job_id bigint
+) returns table (code text, detail text, hint text)
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -40,7 +42,7 @@ begin
     if ended.unique_key is not null and ended.state in ('failed', 'cancelled') then
         select id, state into holder
         from errand.job
-        where unique_key = ended.unique_key and not errand.is_expired(job);
+        where unique_key = ended.unique_key and not errand_internal.is_expired(job);
         if found then
             code := 'unique_conflict';
             detail := format('job %s (%s) has its unique key %s', holder.id, holder.state,

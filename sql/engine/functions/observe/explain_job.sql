@@ -1,5 +1,5 @@
 -- explain_job: for errand.explain: obstacles in the job itself: its time, and its crashes.
-create or replace function errand.explain_job(job errand.job) returns table (code text, detail text, hint text)
+create or replace function errand_internal.explain_job(job errand.job) returns table (code text, detail text, hint text)
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 begin
     if job.not_after <= now() then
@@ -16,7 +16,7 @@ begin
         if job.attempts is not null then
             detail := detail || format('; attempt %s of %s ended: %s', job.attempt, job.max_attempts,
                 coalesce(
-                    case when errand.sees_content() then job.attempts -> -1 ->> 'error' end,
+                    case when errand_internal.sees_content() then job.attempts -> -1 ->> 'error' end,
                     job.attempts -> -1 ->> 'outcome'));
         end if;
         hint := format('select * from errand.reschedule_job(%s, run_at => now())', job.id);

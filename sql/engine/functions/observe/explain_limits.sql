@@ -1,5 +1,7 @@
 -- explain_limits: for errand.explain: circuits, limits, rates and guards that keep a job from running.
-create or replace function errand.explain_limits(job errand.job) returns table (code text, detail text, hint text)
+create or replace function errand_internal.explain_limits(
+    job errand.job
+) returns table (code text, detail text, hint text)
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     defaults errand.kind;
@@ -31,7 +33,7 @@ begin
         code := 'circuit_open';
         detail := format(
             '%s is down since %s (%s)%s%s', down.name, down.opened_at, down.opened_by,
-            case when down.opened_by = 'ops' or errand.sees_content() then ': ' || down.reason end,
+            case when down.opened_by = 'ops' or errand_internal.sees_content() then ': ' || down.reason end,
             case
                 when down.probe_job_id is not null then format('; job %s probes it', down.probe_job_id)
                 when down.until is null then '; it stays down until an operator closes it'

@@ -1,6 +1,6 @@
 -- explain_position: for errand.explain: the number of jobs ahead in the queue and how long they take, or that the job
 -- is the next one.
-create or replace function errand.explain_position(job errand.job)
+create or replace function errand_internal.explain_position(job errand.job)
 returns table (code text, detail text, hint text)
 language plpgsql stable
 set search_path = pg_catalog, errand, pg_temp

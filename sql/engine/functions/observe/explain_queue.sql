@@ -1,6 +1,8 @@
 -- explain_queue: for errand.explain: obstacles in the queue: a pause, no worker, only drained ones, or none with this
 -- kind.
-create or replace function errand.explain_queue(job errand.job) returns table (code text, detail text, hint text)
+create or replace function errand_internal.explain_queue(
+    job errand.job
+) returns table (code text, detail text, hint text)
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     paused errand.queue;
@@ -53,7 +55,8 @@ begin
             when exists (select from errand.kind where name = job.kind) then 'Start a worker of a version that has it.'
             else 'No worker has ever registered this kind: '
                 || coalesce('is it ' || array_to_string(
-                    errand.nearest(job.kind, array(select name from errand.kind), 3), ' or '), 'is its name right')
+                    errand_internal.nearest(job.kind, array(select name from errand.kind), 3), ' or '),
+                'is its name right')
                 || ', or is its version not deployed yet?'
         end;
         return next;

@@ -1,5 +1,7 @@
 -- explain_running: for errand.explain: where a job runs, and whether its worker is lost.
-create or replace function errand.explain_running(job errand.job) returns table (code text, detail text, hint text)
+create or replace function errand_internal.explain_running(
+    job errand.job
+) returns table (code text, detail text, hint text)
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select
         case when worker.heartbeat_at + worker.lease > now() then 'running' else 'worker_lost' end,

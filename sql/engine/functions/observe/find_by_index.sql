@@ -1,6 +1,8 @@
 -- find_by_index: for errand.list_jobs: returns the newest jobs below a bound that have the unique key, the tag or the
 -- fingerprint of a filter. Null if it has none of them, or if over a million jobs match: a read by id meets those soon.
-create or replace function errand.find_by_index(choice errand.job_choice, bound bigint, most int) returns bigint[]
+create or replace function errand_internal.find_by_index(
+    choice errand.job_choice, bound bigint, most int
+) returns bigint[]
 language plpgsql stable
 set search_path = pg_catalog, errand, pg_temp
 -- A tag that was frequent in the statistics would be a read of the whole history.

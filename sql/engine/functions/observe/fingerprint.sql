@@ -1,7 +1,7 @@
 -- fingerprint: returns an error without the parts that differ each time: quotes, ids, addresses and numbers.
 --
---   select errand.fingerprint('photo 6c1d…: 404 after 3 tries');
-create or replace function errand.fingerprint(error text) returns text
+--   select errand_internal.fingerprint('photo 6c1d…: 404 after 3 tries');
+create or replace function errand_internal.fingerprint(error text) returns text
 language sql immutable parallel safe set search_path = pg_catalog, errand, pg_temp as $$
     select left(
         regexp_replace(

@@ -3,10 +3,10 @@
 --
 -- Ids of a cell grow with the time of the enqueue, so a bisection finds the place with some 15 probes of each table. It
 -- is not exact, since transactions commit in another order than they begin: errand.list_jobs starts there, and filters.
-create or replace function errand.first_id_after(moment timestamptz, bound bigint default null) returns bigint
+create or replace function errand_internal.first_id_after(moment timestamptz, bound bigint default null) returns bigint
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp set jit = off as $$
 declare
-    high bigint := coalesce(errand.newest_id(bound), 0) + 1;
+    high bigint := coalesce(errand_internal.newest_id(bound), 0) + 1;
     -- Jobs that came from another cell keep their ids, and are of any age.
     low bigint := (high - 1) >> 43 << 43;
     middle bigint;

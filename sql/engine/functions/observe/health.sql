@@ -70,7 +70,7 @@ begin
     union all
     select
         'overdue', count(*) filter (where what <> 'paused queue') = 0,
-        coalesce(errand.first_names(array_agg(what || ' ' || name order by late_by desc, name)), 'nothing'),
+        coalesce(errand_internal.first_names(array_agg(what || ' ' || name order by late_by desc, name)), 'nothing'),
         case when count(*) filter (where what <> 'paused queue') > 0 then 'select * from errand.overdue' end
     from late
     where what <> 'kind'
@@ -78,7 +78,7 @@ begin
     select
         'kinds', count(*) = 0,
         coalesce(
-            'no live worker has ' || errand.first_names(array_agg(name order by name)),
+            'no live worker has ' || errand_internal.first_names(array_agg(name order by name)),
             'none waits for a worker that has it'),
         case when count(*) > 0 then 'select * from errand.overdue where what = ''kind''' end
     from late
@@ -118,13 +118,15 @@ begin
     select
         'circuits', count(*) filter (where opened_by <> 'ops') = 0,
         coalesce(
-            errand.first_names(array_agg(
+            errand_internal.first_names(array_agg(
                 case
                     when name like 'kind:%' then 'the kind ' || substr(name, 6) || ' is paused'
                     when opened_by = 'ops' then name || ' is held by an operator'
                     else name || ' is down'
                 end || coalesce(
-                    ': ' || case when opened_by = 'ops' or errand.sees_content() then left(reason, 200) end, '')
+                    ': ' || case
+                        when opened_by = 'ops' or errand_internal.sees_content() then left(reason, 200)
+                    end, '')
                 order by name)),
             'all up'),
         case when count(*) filter (where opened_by <> 'ops') > 0 then 'select * from errand.circuits' end
@@ -134,7 +136,7 @@ begin
     select
         'guards', count(*) = 0,
         coalesce(
-            errand.first_names(array_agg(
+            errand_internal.first_names(array_agg(
                 format('%s takes %s ms a call and delays jobs', name, round(slow_ms)) order by slow_ms desc)),
             'none delays a claim'),
         case when count(*) > 0 then 'a guard should take a millisecond: use explain analyze on its query' end
@@ -153,11 +155,11 @@ begin
         'vacuum horizon', coalesce(bool_and(transactions < 1000000 and since > now() - interval '1 hour'), true),
         case when count(*) = 0 then 'held by nobody'
             else format('held for %s by %s', date_trunc('second', now() - min(since)),
-                errand.first_names(array_agg(what || ' ' || name)))
+                errand_internal.first_names(array_agg(what || ' ' || name)))
         end,
         case when not bool_and(transactions < 1000000 and since > now() - interval '1 hour')
             then 'select * from errand.horizon_blockers' end
-    from errand.horizon()
+    from errand_internal.horizon()
     union all
     select
         'locks', count(*) = 0,
@@ -166,7 +168,7 @@ begin
                 'none held for long'),
         case when count(*) > 0 then
             'as a superuser: ' || string_agg(format('select pg_terminate_backend(%s)', pid), '; ') end
-    from errand.lock_holders('30 seconds')
+    from errand_internal.lock_holders('30 seconds')
     union all
     select
         'notifications', pg_notification_queue_usage() < 0.5,

@@ -3,9 +3,9 @@
 --   select * from errand.help();
 --   select * from errand.help('retry');
 --
--- The topics are those of errand.help_topics and the installed apps. A function's name and other words, such as kill,
--- show the topics that have them. Arguments in brackets have a default. Shows only what the reader may call or read.
--- \df+ errand.retry has a function's types and an example. Raises ER404 for another topic.
+-- The topics are those of errand_internal.help_topics and the installed apps. A function's name and other words, such
+-- as kill, show the topics that have them. Arguments in brackets have a default. Shows only what the reader may call or
+-- read. \df+ errand.retry has a function's types and an example. Raises ER404 for another topic.
 -- errand: for enqueuer, ops, monitor
 -- errand: topic help
 create or replace function errand.help(topic text default null) returns table (call text, does text)
@@ -15,20 +15,23 @@ as $$
 #variable_conflict use_column
 declare
     reader constant text := coalesce(nullif(current_setting('role', true), 'none'), session_user);
-    spaces constant oid[] := errand.namespaces();
+    spaces constant oid[] := errand_internal.namespaces();
     known constant text[] := array(
-        select known.topic from errand.help_topics() as known union all (select name from errand.app order by name));
+        select known.topic from errand_internal.help_topics() as known
+        union all
+        (select name from errand.app order by name));
     wanted text[] := array[help.topic];
 begin
     if help.topic <> all (known) then
         wanted := array(
             select known.topic
-            from errand.help_topics() as known
+            from errand_internal.help_topics() as known
             where help.topic = any (regexp_split_to_array(known.words, ' +')))
             || (select topics from errand.declaration where object = 'errand.' || help.topic);
     end if;
     if wanted = '{}' then
-        perform errand.check_known('help: topic', 'one of ' || array_to_string(known, ', '), help.topic, known);
+        perform errand_internal.check_known(
+            'help: topic', 'one of ' || array_to_string(known, ', '), help.topic, known);
     end if;
     return query
     with object as (
@@ -48,7 +51,7 @@ begin
     ),
     listed as (
         select known.topic, known.about, 'errand'::regnamespace::oid as space, split_part(object, '.', 2) as name
-        from errand.help_topics() as known
+        from errand_internal.help_topics() as known
         join errand.declaration on known.topic = any (topics)
         union all
         select app.name, obj_description(pg_namespace.oid, 'pg_namespace'), pg_namespace.oid, object.name

@@ -1,7 +1,7 @@
 -- help_topics: returns the topics of errand.help in their order: what each is about, and words by which people look
 -- for it. The heads of functions and views name their topics. Each installed app is a topic of its own, which isn't
 -- listed here.
-create or replace function errand.help_topics() returns table (topic text, about text, words text)
+create or replace function errand_internal.help_topics() returns table (topic text, about text, words text)
 language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     values
         ('enqueue', 'enqueue jobs', 'add insert create push submit'),

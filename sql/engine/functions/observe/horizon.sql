@@ -1,7 +1,7 @@
 -- horizon: for errand.horizon_blockers: returns what holds back vacuum. Runs as its owner, so that a monitor sees other
 -- users' sessions; shows no statement.
 -- errand: for ops, monitor
-create or replace function errand.horizon()
+create or replace function errand_internal.horizon()
 returns table (what text, name text, who text, since timestamptz, transactions int, detail text, hint text)
 language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
     select *

@@ -34,8 +34,8 @@ begin
                 coalesce(sum(jobs) filter (where outcome = 'failed'), 0)::bigint as failed,
                 coalesce(sum(jobs) filter (where outcome = 'retried'), 0)::bigint as retried,
                 coalesce(sum(jobs) filter (where outcome = 'cancelled'), 0)::bigint as cancelled,
-                errand.percentiles(array[%1$s]::bigint[], '{0.95}') as wait,
-                errand.percentiles(array[%2$s]::bigint[], '{0.5, 0.95}') as run
+                errand_internal.percentiles(array[%1$s]::bigint[], '{0.95}') as wait,
+                errand_internal.percentiles(array[%2$s]::bigint[], '{0.5, 0.95}') as run
             from errand.finished_per_minute
             where minute >= date_trunc('minute', $1) and minute < $2
             group by kind

@@ -4,7 +4,7 @@
 --   select errand.list_jobs('{"state": "failed", "kind": "noop"}', max_jobs => 10);
 --   select errand.list_jobs('{"queue": "images"}', before => 4711);
 --
--- errand.job_filter has the filter's keys; state is any of errand.jobs. An empty filter matches every job.
+-- errand_internal.job_filter has the filter's keys; state is any of errand.jobs. An empty filter matches every job.
 -- created_before begins 1,000 ids above that time: a job whose transaction began long before it may be missing. error
 -- and fingerprint match nothing for errand_monitor, which reads no errors.
 --
@@ -24,7 +24,7 @@ set jit = off set plan_cache_mode = force_custom_plan
 as $$
 declare
     choice errand.job_choice;
-    sees constant boolean := errand.sees_content();
+    sees constant boolean := errand_internal.sees_content();
     upper bigint := list_jobs.before;
     matches bigint[];
     rows_read int;
@@ -34,7 +34,7 @@ declare
     read_to timestamptz;
 begin
     if filter is distinct from '{}' then
-        choice := errand.job_filter(
+        choice := errand_internal.job_filter(
             'list_jobs', filter, '{scheduled,available,parked,running,failed,succeeded,cancelled,obsolete}');
     end if;
     if max_jobs is null or max_jobs not between 1 and 1000 then
@@ -45,10 +45,10 @@ begin
             using errcode = 'ER422';
     end if;
     if choice.created_before is not null then
-        upper := least(upper, errand.first_id_after(choice.created_before, upper) + 1000);
+        upper := least(upper, errand_internal.first_id_after(choice.created_before, upper) + 1000);
     end if;
     if choice.fingerprint is null or sees then
-        matches := errand.find_by_index(choice, upper, max_read);
+        matches := errand_internal.find_by_index(choice, upper, max_read);
     end if;
     -- Most filters match soon.
     foreach rows_read in array array[
@@ -169,7 +169,7 @@ begin
         from numbered;
         if not is_full and next is not null and read_to < choice.created_after - interval '1 hour' then
             -- No older job of this cell can have been created after that time. Those from another one can.
-            next := case when errand.newest_id(next >> 43 << 43) is not null then next >> 43 << 43 end;
+            next := case when errand_internal.newest_id(next >> 43 << 43) is not null then next >> 43 << 43 end;
         end if;
         exit when jsonb_array_length(page) = max_jobs or next is null;
     end loop;

@@ -1,7 +1,7 @@
 -- lock_holders: returns the sessions whose open transaction has written to Errand's tables, or locked their rows or a
 -- maintenance task, for longer than the given time; the longest first. Workers skip what such a session has locked, and
 -- wait for none of it.
-create or replace function errand.lock_holders(longer_than interval)
+create or replace function errand_internal.lock_holders(longer_than interval)
 returns table (pid int, who text, since timestamptz, objects text)
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select session.pid, coalesce(session.usename::text, '?'), session.xact_start,

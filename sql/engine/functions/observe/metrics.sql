@@ -237,7 +237,7 @@ begin
     from errand.stuck
     union all
     select 'errand_horizon_transactions', 'gauge', '{}', coalesce(max(transactions), 0)::float8
-    from errand.horizon()
+    from errand_internal.horizon()
     union all
     select size.name, 'gauge', jsonb_build_object('table', size.table_name), size.value
     from (
@@ -252,7 +252,8 @@ begin
         where part.relkind = 'r'
             and (
                 part.relnamespace = 'errand'::regnamespace
-                or part.relnamespace = any (errand.namespaces()) and greatest(part.relpages, toast.relpages) >= 128)
+                or part.relnamespace = any (errand_internal.namespaces())
+                    and greatest(part.relpages, toast.relpages) >= 128)
         group by part.relnamespace, coalesce(parent.relname, part.relname)
     ) as whole
     cross join lateral (
@@ -269,6 +270,6 @@ begin
     select 'errand_schema_version', 'gauge', '{}', errand.schema_version()::float8
     union all
     select own.name, own.type, own.labels, own.value
-    from errand.app_rows('metrics') as own(name text, type text, labels jsonb, value double precision);
+    from errand_internal.app_rows('metrics') as own(name text, type text, labels jsonb, value double precision);
 end
 $$;

@@ -1,6 +1,6 @@
 -- newest_id: for errand.list_jobs: returns the highest id of a job below a bound, in whichever table it is; null if
 -- there is none.
-create or replace function errand.newest_id(bound bigint default null) returns bigint
+create or replace function errand_internal.newest_id(bound bigint default null) returns bigint
 language sql stable set search_path = pg_catalog, errand, pg_temp set jit = off as $$
     select max(id)
     from (

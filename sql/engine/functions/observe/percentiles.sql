@@ -4,7 +4,7 @@
 -- The first bucket ends at 1 ms, and each next one at sqrt(2) times the end of the one before. The bucket that reaches
 -- the share is interpolated. A loop takes 15 us a histogram; window functions over all buckets of all histograms took
 -- 65.
-create or replace function errand.percentiles(histogram bigint[], shares float8[]) returns float8[]
+create or replace function errand_internal.percentiles(histogram bigint[], shares float8[]) returns float8[]
 language plpgsql immutable parallel safe set search_path = pg_catalog, errand, pg_temp as $$
 declare
     whole bigint := 0;

@@ -4,7 +4,7 @@
 -- role of the session (SET ROLE, or else the login), so it returns the same in a security definer function as in a
 -- view.
 -- errand: for ops, monitor
-create or replace function errand.sees_content() returns boolean
+create or replace function errand_internal.sees_content() returns boolean
 language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
     select coalesce(bool_or(pg_has_role(caller.role, allowed.role, 'USAGE')), false)
     from (

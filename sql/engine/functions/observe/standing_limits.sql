@@ -5,7 +5,7 @@
 -- is late itself. Reads the first 200 limits with parked jobs, by name.
 -- errand: after bound_of, parked_ahead, slow_queues, taken_slots
 -- errand: for ops, monitor
-create or replace function errand.standing_limits() returns table (limit_key text, since timestamptz)
+create or replace function errand_internal.standing_limits() returns table (limit_key text, since timestamptz)
 language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 #variable_conflict use_column
@@ -21,8 +21,8 @@ begin
         limit 1;
         exit when not found or not starts_with(waits_for, 'limit:');
         limit_key := substr(waits_for, length('limit:') + 1);
-        most := (errand.bound_of(limit_key)).max_running;
-        continue when most <= (select count(*) from errand.taken_slots(limit_key));
+        most := (errand_internal.bound_of(limit_key)).max_running;
+        continue when most <= (select count(*) from errand_internal.taken_slots(limit_key));
         select max(moved_at) into since
         from (
             select marked_at as moved_at from errand.limit_mark as mark where mark.limit_key = standing_limits.limit_key
@@ -47,9 +47,9 @@ begin
         cross join lateral (
             select job.queue, job.run_at
             from errand.job
-            where job.ctid = any (errand.parked_ahead(standing_limits.limit_key, level))
+            where job.ctid = any (errand_internal.parked_ahead(standing_limits.limit_key, level))
         ) as waiting
-        where (level < (errand.slow_queues(standing_limits.limit_key) ->> waiting.queue)::int) is not false
+        where (level < (errand_internal.slow_queues(standing_limits.limit_key) ->> waiting.queue)::int) is not false
             and not exists (select from errand.queue where name = waiting.queue and paused_at is not null)
         having count(*) > 0;
         if found and since < now() - interval '10 seconds' then

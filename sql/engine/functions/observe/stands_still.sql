@@ -6,12 +6,12 @@
 -- nothing meanwhile.
 -- errand: after rate_wait
 -- errand: for ops, monitor
-create or replace function errand.stands_still(queue text) returns boolean
+create or replace function errand_internal.stands_still(queue text) returns boolean
 language sql volatile security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
     select
-        errand.rate_wait(stands_still.queue) is null
+        errand_internal.rate_wait(stands_still.queue) is null
         -- Completions are counted within a second or two.
         and not exists (
             select

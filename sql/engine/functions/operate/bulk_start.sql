@@ -9,8 +9,8 @@
 -- long as the batch took. A killed process loses its last batch at most, and another one goes on. The reason of each
 -- job begins with bulk and this number. One bulk action runs at a time, the oldest first. errand.bulk_stop ends one.
 --
--- errand.job_filter has the filter's keys, and errand.cancel_where and errand.discard_where show what matches. Raises
--- ER422.
+-- errand_internal.job_filter has the filter's keys, and errand.cancel_where and errand.discard_where show what matches.
+-- Raises ER422.
 -- errand: for ops
 -- errand: topic bulk
 create or replace function errand.bulk_start(action text, filter jsonb, reason text) returns bigint
@@ -21,14 +21,14 @@ declare
     started bigint;
     bounds bigint[];
 begin
-    perform errand.check_reason('bulk_start', bulk_start.reason);
+    perform errand_internal.check_reason('bulk_start', bulk_start.reason);
     if bulk_start.action is null or bulk_start.action not in ('cancel', 'discard') then
         raise exception 'bulk_start: action: expected cancel or discard, got %', quote_nullable(left(action, 100))
             using errcode = 'ER422';
     end if;
-    choice := errand.job_filter('bulk_start', bulk_start.filter, case bulk_start.action
+    choice := errand_internal.job_filter('bulk_start', bulk_start.filter, case bulk_start.action
         when 'cancel' then '{scheduled,available,parked,running}'::text[] else '{failed}' end);
-    perform errand.report_unknown('bulk_start', choice);
+    perform errand_internal.report_unknown('bulk_start', choice);
     bounds := case bulk_start.action
         when 'cancel' then (select array[min(id), max(id)] from errand.job)
         else (select array[min(id), max(id)] from errand.failed)
@@ -38,7 +38,7 @@ begin
         bulk_start.action, bulk_start.filter, bulk_start.reason, coalesce(bounds[1], 1) - 1,
         coalesce(bounds[1], 1) - 1, coalesce(bounds[2], 0))
     returning id into started;
-    perform errand.record_action(
+    perform errand_internal.record_action(
         'bulk_start', jsonb_build_object('bulk', started, 'action', bulk_start.action, 'filter', bulk_start.filter),
         bulk_start.reason);
     return started;

@@ -12,7 +12,7 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 declare
     held errand.bulk;
 begin
-    perform errand.check_reason('bulk_stop', bulk_stop.reason);
+    perform errand_internal.check_reason('bulk_stop', bulk_stop.reason);
     select * into held from errand.bulk where id = bulk_stop.bulk_id for update;
     if not found then
         raise exception 'bulk_stop: bulk_id: expected one of errand.bulk_status, got %',
@@ -24,7 +24,7 @@ begin
     update errand.bulk
     set ended_at = clock_timestamp(), stopped_by = session_user, stopped_reason = bulk_stop.reason
     where id = held.id;
-    perform errand.record_action('bulk_stop', jsonb_build_object('bulk', held.id), bulk_stop.reason);
+    perform errand_internal.record_action('bulk_stop', jsonb_build_object('bulk', held.id), bulk_stop.reason);
     return held.changed;
 end
 $$;

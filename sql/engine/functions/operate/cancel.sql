@@ -15,7 +15,7 @@ declare
     locked bigint[];
     cancelled bigint[] := '{}';
 begin
-    perform errand.check_reason('cancel', cancel.reason);
+    perform errand_internal.check_reason('cancel', cancel.reason);
     -- In the order in which all sessions lock keys and jobs. One retried meanwhile would be locked out of order.
     locked := array(select id from errand.job where id = any (ids) order by unique_key, id for update);
     for job_id in select distinct id from unnest(ids) as id where id is not null order by id loop
@@ -25,19 +25,20 @@ begin
             now := 'cancelled';
             cancelled := cancelled || job_id;
             if held.state = 'running' then
-                held.attempts := errand.attempt_record(
+                held.attempts := errand_internal.attempt_record(
                     held, (select name from errand.worker where id = held.worker_id), 'cancelled', reason);
-                perform errand.notify('errand_cancel', job_id::text);
+                perform errand_internal.notify('errand_cancel', job_id::text);
             end if;
-            perform errand.move_to_history(held, 'cancelled', null, reason);
+            perform errand_internal.move_to_history(held, 'cancelled', null, reason);
         else
-            was := errand.state_of(job_id);
+            was := errand_internal.state_of(job_id);
             now := was;
         end if;
         return next;
     end loop;
     if cancelled <> '{}' then
-        perform errand.record_action('cancel', jsonb_build_object('ids', cancelled[1:100]), cancel.reason, cancelled);
+        perform errand_internal.record_action(
+            'cancel', jsonb_build_object('ids', cancelled[1:100]), cancel.reason, cancelled);
     end if;
 end
 $$;

@@ -10,5 +10,5 @@
 create or replace function errand.cancel_job(id bigint, reason text)
 returns table (job_id bigint, was text, now text)
 language sql security definer set search_path = pg_catalog, errand, pg_temp as $$
-    select * from errand.cancel(errand.one_job('cancel_job', $1), $2)
+    select * from errand.cancel(errand_internal.one_job('cancel_job', $1), $2)
 $$;

@@ -1,7 +1,7 @@
 -- cancel_jobs: cancels those of the jobs that are unfinished, of the wanted state, and not locked by another session.
 --
 -- Returns their ids, and the state of each before.
-create or replace function errand.cancel_jobs(
+create or replace function errand_internal.cancel_jobs(
     asked bigint[], wanted text, reason text, out ids bigint[], out states text[]
 )
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
@@ -16,7 +16,7 @@ begin
         -- In the order in which all sessions lock keys and jobs.
         order by job.unique_key, job.id
         for update skip locked) as held;
-    perform errand.notify('errand_cancel', id::text)
+    perform errand_internal.notify('errand_cancel', id::text)
     from unnest(ids, states) as found(id, state)
     where state = 'running';
     with ended as (
@@ -26,7 +26,7 @@ begin
     select
         id, :request_columns, :attempt_columns,
         case
-            when state = 'running' then errand.attempt_record(
+            when state = 'running' then errand_internal.attempt_record(
                 ended, (select name from errand.worker where worker.id = ended.worker_id), 'cancelled',
                 cancel_jobs.reason)
             else attempts

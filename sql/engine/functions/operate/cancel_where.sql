@@ -3,10 +3,10 @@
 --   select * from errand.cancel_where('{"kind": "newsletter"}', reason => 'wrong text');
 --   select * from errand.cancel_where('{"kind": "newsletter"}', reason => 'wrong text', dry_run => false);
 --
--- errand.job_filter has the filter's keys; state is scheduled, available, parked or running. Lowest ids first, at most
--- max_jobs in a call (1 to 100,000): call it until it returns no row, or let errand.bulk_start cancel all of them. A
--- job that a worker is claiming or completing is skipped. Returns a row for each job with its state before and now, or
--- as it would be. In a dry run, beyond and a notice have the number of further matches. Raises ER422.
+-- errand_internal.job_filter has the filter's keys; state is scheduled, available, parked or running. Lowest ids first,
+-- at most max_jobs in a call (1 to 100,000): call it until it returns no row, or let errand.bulk_start cancel all of
+-- them. A job that a worker is claiming or completing is skipped. Returns a row for each job with its state before and
+-- now, or as it would be. In a dry run, beyond and a notice have the number of further matches. Raises ER422.
 -- errand: for ops
 -- errand: topic cancel
 create or replace function errand.cancel_where(
@@ -15,14 +15,14 @@ create or replace function errand.cancel_where(
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    choice errand.job_choice := errand.job_filter(
+    choice errand.job_choice := errand_internal.job_filter(
         'cancel_where', cancel_where.filter, '{scheduled,available,parked,running}');
     chosen bigint[];
     states text[];
     more bigint;
 begin
-    perform errand.check_reason('cancel_where', cancel_where.reason);
-    perform errand.check_bound('cancel_where', cancel_where.max_jobs);
+    perform errand_internal.check_reason('cancel_where', cancel_where.reason);
+    perform errand_internal.check_bound('cancel_where', cancel_where.max_jobs);
     execute format(
         $find$
         select
@@ -34,19 +34,19 @@ begin
             where %s
             order by job.id
             limit case when not $2 then $1 end) as found
-        $find$, errand.job_condition(
-            choice, 'job.attempts -> -1 ->> ''error''', 'errand.fingerprint(job.attempts -> -1 ->> ''error'')',
+        $find$, errand_internal.job_condition(
+            choice, 'job.attempts -> -1 ->> ''error''', 'errand_internal.fingerprint(job.attempts -> -1 ->> ''error'')',
             'null::timestamptz'))
     into chosen, states, more
     using max_jobs, dry_run;
-    perform errand.report_truncation('cancel_where', max_jobs, more);
+    perform errand_internal.report_truncation('cancel_where', max_jobs, more);
     if chosen is null then
-        perform errand.report_unknown('cancel_where', choice);
+        perform errand_internal.report_unknown('cancel_where', choice);
     end if;
     if not dry_run and chosen is not null then
         -- A dry run locks nothing.
-        select * into chosen, states from errand.cancel_jobs(chosen, choice.state, cancel_where.reason);
-        perform errand.record_action('cancel_where', jsonb_build_object('filter', filter), cancel_where.reason,
+        select * into chosen, states from errand_internal.cancel_jobs(chosen, choice.state, cancel_where.reason);
+        perform errand_internal.record_action('cancel_where', jsonb_build_object('filter', filter), cancel_where.reason,
             coalesce(chosen, '{}'));
     end if;
     return query

@@ -1,5 +1,5 @@
 -- check_bound: raises ER422 for a number of jobs that one call may not change.
-create or replace function errand.check_bound(action text, max_jobs int) returns void
+create or replace function errand_internal.check_bound(action text, max_jobs int) returns void
 language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
 begin
     if max_jobs is null or max_jobs not between 1 and 100000 then

@@ -1,6 +1,6 @@
 -- check_reason: raises ER422 for an action without a reason, or with one over 1,000 characters. Later readers of
 -- errand.audit want to know why.
-create or replace function errand.check_reason(action text, reason text) returns void
+create or replace function errand_internal.check_reason(action text, reason text) returns void
 language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
 begin
     if btrim(coalesce(reason, '')) = '' or length(reason) > 1000 then

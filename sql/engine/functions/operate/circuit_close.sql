@@ -12,14 +12,14 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 declare
     was_open boolean;
 begin
-    perform errand.check_circuit('circuit_close', circuit_close.name);
+    perform errand_internal.check_circuit('circuit_close', circuit_close.name);
     select opened_at is not null into was_open
     from errand.circuit
     where circuit.name = circuit_close.name
     for update;
     if coalesce(was_open, false) then
-        perform errand.circuit_closed(circuit_close.name);
-        perform errand.record_action('circuit_close', jsonb_build_object('name', circuit_close.name));
+        perform errand_internal.circuit_closed(circuit_close.name);
+        perform errand_internal.record_action('circuit_close', jsonb_build_object('name', circuit_close.name));
     end if;
     return coalesce(was_open, false);
 end

@@ -11,16 +11,16 @@ create or replace function errand.circuit_open(name text, reason text, until tim
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform errand.check_circuit('circuit_open', circuit_open.name);
-    perform errand.check_reason('circuit_open', circuit_open.reason);
-    perform errand.check_time(circuit_open.until, 'circuit_open', 'until');
+    perform errand_internal.check_circuit('circuit_open', circuit_open.name);
+    perform errand_internal.check_reason('circuit_open', circuit_open.reason);
+    perform errand_internal.check_time(circuit_open.until, 'circuit_open', 'until');
     insert into errand.circuit as known (name, opened_at, opened_by, until, reason)
     values (circuit_open.name, now(), 'ops', circuit_open.until, circuit_open.reason)
     on conflict on constraint circuit_pkey do update
     set opened_at = coalesce(known.opened_at, excluded.opened_at), opened_by = excluded.opened_by,
         until = excluded.until,
         reason = excluded.reason, probe_job_id = null, probe_position = null;
-    perform errand.record_action(
+    perform errand_internal.record_action(
         'circuit_open',
         jsonb_strip_nulls(jsonb_build_object('name', circuit_open.name, 'until', circuit_open.until)),
         circuit_open.reason);

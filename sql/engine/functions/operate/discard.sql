@@ -15,16 +15,17 @@ declare
     held constant bigint[] := array(select id from errand.failed where id = any (ids) order by id for update);
     discarded bigint[];
 begin
-    perform errand.check_reason('discard', discard.reason);
-    discarded := errand.discard_jobs(held, discard.reason);
+    perform errand_internal.check_reason('discard', discard.reason);
+    discarded := errand_internal.discard_jobs(held, discard.reason);
     if discarded <> '{}' then
-        perform errand.record_action('discard', jsonb_build_object('ids', discarded[1:100]), discard.reason, discarded);
+        perform errand_internal.record_action(
+            'discard', jsonb_build_object('ids', discarded[1:100]), discard.reason, discarded);
     end if;
     return query
     select
         asked.id,
-        case when asked.id = any (discarded) then 'failed' else errand.state_of(asked.id) end,
-        case when asked.id = any (discarded) then 'cancelled' else errand.state_of(asked.id) end
+        case when asked.id = any (discarded) then 'failed' else errand_internal.state_of(asked.id) end,
+        case when asked.id = any (discarded) then 'cancelled' else errand_internal.state_of(asked.id) end
     from (select distinct id from unnest(ids) as id where id is not null) as asked
     order by asked.id;
 end

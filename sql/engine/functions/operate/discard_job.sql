@@ -10,5 +10,5 @@
 create or replace function errand.discard_job(id bigint, reason text)
 returns table (job_id bigint, was text, now text)
 language sql security definer set search_path = pg_catalog, errand, pg_temp as $$
-    select * from errand.discard(errand.one_job('discard_job', $1), $2)
+    select * from errand.discard(errand_internal.one_job('discard_job', $1), $2)
 $$;

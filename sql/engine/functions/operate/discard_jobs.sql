@@ -1,6 +1,6 @@
 -- discard_jobs: moves failed jobs to the history as cancelled, except those that another session has locked. Their
 -- failures stay in errand.failures. Returns the ids.
-create or replace function errand.discard_jobs(asked bigint[], reason text) returns bigint[]
+create or replace function errand_internal.discard_jobs(asked bigint[], reason text) returns bigint[]
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare

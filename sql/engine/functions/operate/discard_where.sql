@@ -4,8 +4,8 @@
 --   select * from errand.discard_where('{"kind": "newsletter", "error": "unknown address"}', reason => 'they left');
 --   select count(*) from errand.discard_where('{"kind": "newsletter"}', reason => 'old', dry_run => false);
 --
--- errand.job_filter has the filter's keys; state is failed, if it is given. Lowest ids first, at most max_jobs in a
--- call (1 to 100,000): call it until it returns no row, or let errand.bulk_start discard all of them. A job that
+-- errand_internal.job_filter has the filter's keys; state is failed, if it is given. Lowest ids first, at most max_jobs
+-- in a call (1 to 100,000): call it until it returns no row, or let errand.bulk_start discard all of them. A job that
 -- another session has locked is skipped. Returns a row for each job with its state before and now, or as it would be.
 -- In a dry run, beyond and a notice have the number of further matches. Raises ER422.
 -- errand: for ops
@@ -16,12 +16,12 @@ create or replace function errand.discard_where(
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    choice errand.job_choice := errand.job_filter('discard_where', discard_where.filter, '{failed}');
+    choice errand.job_choice := errand_internal.job_filter('discard_where', discard_where.filter, '{failed}');
     chosen bigint[];
     more bigint;
 begin
-    perform errand.check_reason('discard_where', discard_where.reason);
-    perform errand.check_bound('discard_where', discard_where.max_jobs);
+    perform errand_internal.check_reason('discard_where', discard_where.reason);
+    perform errand_internal.check_bound('discard_where', discard_where.max_jobs);
     choice.state := null;               -- all rows of errand.failed are
     execute format(
         $find$
@@ -33,17 +33,17 @@ begin
             where %s
             order by job.id
             limit case when not $2 then $1 end) as found
-        $find$, errand.job_condition(choice, 'job.error', 'job.fingerprint', 'job.finished_at'))
+        $find$, errand_internal.job_condition(choice, 'job.error', 'job.fingerprint', 'job.finished_at'))
     into chosen, more
     using max_jobs, dry_run;
-    perform errand.report_truncation('discard_where', max_jobs, more);
+    perform errand_internal.report_truncation('discard_where', max_jobs, more);
     if chosen is null then
-        perform errand.report_unknown('discard_where', choice);
+        perform errand_internal.report_unknown('discard_where', choice);
     end if;
     if not dry_run and chosen is not null then
         -- A dry run locks nothing.
-        chosen := errand.discard_jobs(chosen, discard_where.reason);
-        perform errand.record_action(
+        chosen := errand_internal.discard_jobs(chosen, discard_where.reason);
+        perform errand_internal.record_action(
             'discard_where', jsonb_build_object('filter', filter), discard_where.reason, chosen);
     end if;
     return query

@@ -16,7 +16,7 @@ returns table (worker text, running int)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform errand.check_reason('drain_worker', drain_worker.reason);
+    perform errand_internal.check_reason('drain_worker', drain_worker.reason);
     update errand.worker as known
     set drained_at = coalesce(known.drained_at, now()), drained_by = session_user, drained_reason = drain_worker.reason
     where known.id = drain_worker.worker_id
@@ -25,7 +25,7 @@ begin
         raise exception 'drain_worker: worker_id: expected one of errand.workers, got %',
             coalesce(drain_worker.worker_id::text, 'null') using errcode = 'ER404';
     end if;
-    perform errand.record_action(
+    perform errand_internal.record_action(
         'drain_worker', jsonb_build_object('worker_id', drain_worker.worker_id, 'worker', worker), drain_worker.reason);
     return next;
 end

@@ -18,8 +18,8 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 declare
     found_state text;
 begin
-    perform errand.check_reason('edit', edit.reason);
-    perform errand.check_job('edit', edit.payload, null, null, null, null, 'edit');
+    perform errand_internal.check_reason('edit', edit.reason);
+    perform errand_internal.check_job('edit', edit.payload, null, null, null, null, 'edit');
     loop
         -- In the order in which all sessions lock jobs.
         update errand.failed set payload = edit.payload where id = edit.job_id;
@@ -29,7 +29,7 @@ begin
         end if;
         select state into found_state from errand.job where id = edit.job_id for update;
         exit when found;
-        found_state := errand.state_of(edit.job_id);
+        found_state := errand_internal.state_of(edit.job_id);
         -- Otherwise the job has failed or was retried since the first of the two was read.
         exit when found_state is null or found_state in ('succeeded', 'cancelled', 'obsolete');
     end loop;
@@ -51,9 +51,10 @@ begin
         update errand.job
         set payload = edit.payload, is_handed_back = case when state = 'available' then true else is_handed_back end
         where id = edit.job_id;
-        perform errand.wake();
+        perform errand_internal.wake();
     end if;
-    perform errand.record_action('edit', jsonb_build_object('id', edit.job_id), edit.reason, array[edit.job_id]);
+    perform errand_internal.record_action(
+        'edit', jsonb_build_object('id', edit.job_id), edit.reason, array[edit.job_id]);
     return found_state;
 end
 $$;

@@ -1,9 +1,9 @@
 -- job_condition: returns the condition of a filter as SQL, for rows that a query calls job. It names only the keys that
 -- are given, so that the planner can use an index of each.
 --
--- error, fingerprint and ended_at are expressions of the query: the job's last error, what errand.fingerprint returns
--- for it, and the time of the job's end.
-create or replace function errand.job_condition(
+-- error, fingerprint and ended_at are expressions of the query: the job's last error, what errand_internal.fingerprint
+-- returns for it, and the time of the job's end.
+create or replace function errand_internal.job_condition(
     choice errand.job_choice, error text, fingerprint text, ended_at text
 ) returns text
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$

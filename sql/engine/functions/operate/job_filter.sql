@@ -1,13 +1,15 @@
--- job_filter: reads the filter of cancel_where and its siblings. errand.job_condition makes a condition of it.
+-- job_filter: reads the filter of cancel_where and its siblings. errand_internal.job_condition makes a condition of it.
 --
 --   {"queue": "images", "kind": "image_compression", "state": "failed", "tag": "import", "unique_key": "photo/17",
 --    "limit_key": "tenant/4", "error": "bucket", "fingerprint": "photo #: no bucket", "created_after": "2026-03-01",
 --    "created_before": "2026-03-02T12:00Z", "ended_after": "2026-03-01", "ended_before": "2026-03-02"}
 --
--- A job must match all keys. error is a part of the last error's text, and fingerprint what errand.fingerprint returns
--- for it; times are any that PostgreSQL reads. Raises ER422 for another key, for a value of another type, and for an
--- empty filter, which would match every job.
-create or replace function errand.job_filter(action text, filter jsonb, states text[]) returns errand.job_choice
+-- A job must match all keys. error is a part of the last error's text, and fingerprint what errand_internal.fingerprint
+-- returns for it; times are any that PostgreSQL reads. Raises ER422 for another key, for a value of another type, and
+-- for an empty filter, which would match every job.
+create or replace function errand_internal.job_filter(
+    action text, filter jsonb, states text[]
+) returns errand.job_choice
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     known constant text[] := array(

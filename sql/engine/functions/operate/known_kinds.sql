@@ -1,5 +1,5 @@
 -- known_kinds: returns the kinds that a worker has registered or a job has named.
-create or replace function errand.known_kinds() returns text[]
+create or replace function errand_internal.known_kinds() returns text[]
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select array(
         select name from errand.kind

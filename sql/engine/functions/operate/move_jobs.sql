@@ -1,9 +1,11 @@
 -- move_jobs: gives waiting jobs another queue, priority or time, in the order of `ids`. Null keeps the old value.
 --
 -- due_at has an element for each id; null keeps the job's time. A job that is due then becomes scheduled if that is
--- later than now, and available if it was scheduled. errand.requeue draws the positions, in this order. The caller has
--- locked the rows.
-create or replace function errand.move_jobs(ids bigint[], due_at timestamptz[], queue text, priority int) returns void
+-- later than now, and available if it was scheduled. errand_internal.requeue draws the positions, in this order. The
+-- caller has locked the rows.
+create or replace function errand_internal.move_jobs(
+    ids bigint[], due_at timestamptz[], queue text, priority int
+) returns void
 language plpgsql
 -- A nested loop with the ids outside keeps their order.
 set search_path = pg_catalog, errand, pg_temp

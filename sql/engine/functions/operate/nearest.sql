@@ -1,5 +1,5 @@
 -- nearest: returns the names most similar to a mistyped one, by the pairs of letters that they share.
-create or replace function errand.nearest(mistyped text, names text[], most int) returns text[]
+create or replace function errand_internal.nearest(mistyped text, names text[], most int) returns text[]
 language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     select array_agg(name order by nth)
     from (

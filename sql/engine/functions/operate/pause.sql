@@ -14,19 +14,19 @@ create or replace function errand.pause(
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform errand.check_reason('pause', pause.reason);
-    perform errand.check_known_queue('pause', pause.queue, pause.force);
+    perform errand_internal.check_reason('pause', pause.reason);
+    perform errand_internal.check_known_queue('pause', pause.queue, pause.force);
     if pause.until <= now() then
         raise exception 'pause: until: expected a time in the future, got %', pause.until using errcode = 'ER422';
     end if;
-    perform errand.check_time(pause.until, 'pause', 'until');
+    perform errand_internal.check_time(pause.until, 'pause', 'until');
     insert into errand.queue as known (name, paused_at, paused_reason, paused_until, paused_by)
     values (pause.queue, now(), pause.reason, pause.until, session_user)
     on conflict (name) do update
     set
         paused_at = coalesce(known.paused_at, excluded.paused_at), paused_reason = excluded.paused_reason,
         paused_until = excluded.paused_until, paused_by = excluded.paused_by;
-    perform errand.record_action(
+    perform errand_internal.record_action(
         'pause', jsonb_strip_nulls(jsonb_build_object('queue', pause.queue, 'until', pause.until)), pause.reason);
 end
 $$;

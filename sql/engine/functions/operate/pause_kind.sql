@@ -18,7 +18,7 @@ create or replace function errand.pause_kind(
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform errand.check_reason('pause_kind', pause_kind.reason);
+    perform errand_internal.check_reason('pause_kind', pause_kind.reason);
     if pause_kind.kind is null or pause_kind.kind !~ '^[a-z][a-z0-9_.-]{0,94}$' then
         raise exception 'pause_kind: kind: expected a-z, then up to 94 of a-z 0-9 _ . -, got %',
             quote_nullable(left(pause_kind.kind, 120)) using errcode = 'ER422';
@@ -26,17 +26,17 @@ begin
         raise exception 'pause_kind: until: expected a time in the future, got %', pause_kind.until
             using errcode = 'ER422';
     elsif not coalesce(pause_kind.force, false) then
-        perform errand.check_known(
+        perform errand_internal.check_known(
             'pause_kind: kind', 'one that a worker has registered', pause_kind.kind,
             array(select name from errand.kind), 'force => true pauses it anyway.');
     end if;
-    perform errand.check_time(pause_kind.until, 'pause_kind', 'until');
+    perform errand_internal.check_time(pause_kind.until, 'pause_kind', 'until');
     insert into errand.circuit as held (name, opened_at, opened_by, until, reason)
     values ('kind:' || pause_kind.kind, now(), 'ops', pause_kind.until, pause_kind.reason)
     on conflict on constraint circuit_pkey do update
     set opened_at = coalesce(held.opened_at, excluded.opened_at), opened_by = excluded.opened_by,
         until = excluded.until, reason = excluded.reason, probe_job_id = null, probe_position = null;
-    perform errand.record_action(
+    perform errand_internal.record_action(
         'pause_kind', jsonb_strip_nulls(jsonb_build_object('kind', pause_kind.kind, 'until', pause_kind.until)),
         pause_kind.reason);
 end

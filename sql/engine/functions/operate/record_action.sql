@@ -4,7 +4,7 @@
 -- The first 1,000 job ids are stored, and the number of all. Long arguments are cut. A program that acts for somebody,
 -- such as the operators' page, names the person and the request in the settings errand.person and errand.request. Both
 -- are labels that the login vouches for: any login may set them, and who stays the login.
-create or replace function errand.record_action(
+create or replace function errand_internal.record_action(
     action text, target jsonb, reason text default null, job_ids bigint[] default null
 ) returns void
 language sql set search_path = pg_catalog, errand, pg_temp as $$

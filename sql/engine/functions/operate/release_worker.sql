@@ -18,7 +18,7 @@ declare
     claimed bigint[];
     released bigint[];
 begin
-    perform errand.check_reason('release_worker', release_worker.reason);
+    perform errand_internal.check_reason('release_worker', release_worker.reason);
     select * into known from errand.worker where id = release_worker.worker_id for update;
     if not found then
         raise exception 'release_worker: worker_id: expected one of errand.workers, got %',
@@ -29,7 +29,7 @@ begin
             using errcode = 'ER409', hint = 'Stop the process, or use force => true: its jobs stop and run elsewhere.';
     end if;
     delete from errand.worker where id = known.id;
-    claimed := errand.claimed_by(array[known.id]);
+    claimed := errand_internal.claimed_by(array[known.id]);
     -- In the order in which all sessions lock keys and jobs.
     perform
     from errand.job
@@ -39,16 +39,16 @@ begin
     with back as (
         update errand.job
         set state = 'available', attempt = job.attempt - 1, worker_id = null, is_handed_back = true,
-            attempts = errand.attempt_record(job, known.name, 'released', release_worker.reason)
+            attempts = errand_internal.attempt_record(job, known.name, 'released', release_worker.reason)
         where id = any (claimed) and state = 'running' and worker_id = known.id
         returning id
     )
     select coalesce(array_agg(id order by id), '{}') into released from back;
-    perform errand.drop_claims(array[known.id]);
-    perform errand.record_action(
+    perform errand_internal.drop_claims(array[known.id]);
+    perform errand_internal.record_action(
         'release_worker', jsonb_build_object('worker_id', known.id, 'worker', known.name), release_worker.reason,
             released);
-    perform errand.wake();
+    perform errand_internal.wake();
     return query
     select id, job.queue, job.kind
     from errand.job

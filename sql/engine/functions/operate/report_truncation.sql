@@ -1,6 +1,6 @@
 -- report_truncation: raises a notice that a dry run shows fewer jobs than match. A caller that only counts the rows
 -- does not see the column beyond.
-create or replace function errand.report_truncation(action text, max_jobs int, more bigint) returns void
+create or replace function errand_internal.report_truncation(action text, max_jobs int, more bigint) returns void
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 begin
     if more > 0 then

@@ -4,7 +4,9 @@
 -- before that. Only failed and cancelled jobs are changed; other ids are ignored. A last moment that has passed is
 -- removed. The failures stay in errand.failures. Returns the ids. Raises ER409, with context in front, if an
 -- unfinished job has the unique key of one of them; an expired one becomes obsolete.
-create or replace function errand.requeue_jobs(context text, ids bigint[], due_at timestamptz[]) returns bigint[]
+create or replace function errand_internal.requeue_jobs(
+    context text, ids bigint[], due_at timestamptz[]
+) returns bigint[]
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -28,15 +30,15 @@ begin
         from unnest(requeue_jobs.ids) with ordinality as asked(id, index)
         order by index);
     if cardinality(requeue_jobs.ids) = 1 then
-        perform errand.free_key(keys[1]);
-    elsif exists (select from errand.job where unique_key = any (keys) and errand.is_expired(job)) then
+        perform errand_internal.free_key(keys[1]);
+    elsif exists (select from errand.job where unique_key = any (keys) and errand_internal.is_expired(job)) then
         -- One by one, in the order in which all sessions lock keys and jobs.
         for one in
             select asked.*
             from unnest(requeue_jobs.ids, requeue_jobs.due_at, keys) as asked(id, due_at, key)
             order by key, id
         loop
-            back := back || errand.requeue_jobs(context, array[one.id], array[one.due_at]);
+            back := back || errand_internal.requeue_jobs(context, array[one.id], array[one.due_at]);
         end loop;
         return coalesce(back, '{}');
     end if;
@@ -62,7 +64,7 @@ begin
             union all
             select
                 id, :request_columns, created_at, not_after, attempts,
-                coalesce(payload, errand.take_payload(payload_day, id)), run_at
+                coalesce(payload, errand_internal.take_payload(payload_day, id)), run_at
             from cancelled) as either
         join unnest(requeue_jobs.ids, requeue_jobs.due_at) as asked(id, due_at) using (id)
         order by due_at, id

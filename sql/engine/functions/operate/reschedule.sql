@@ -24,13 +24,13 @@ begin
         raise exception 'reschedule: priority: expected 1 (first) to 4 (last), got %', reschedule.priority
             using errcode = 'ER422';
     elsif reschedule.queue is not null then
-        perform errand.check_known_queue('reschedule', reschedule.queue, reschedule.force);
+        perform errand_internal.check_known_queue('reschedule', reschedule.queue, reschedule.force);
     end if;
-    perform errand.check_time(reschedule.run_at, 'reschedule');
+    perform errand_internal.check_time(reschedule.run_at, 'reschedule');
     -- In the order in which all sessions lock keys and jobs. One retried meanwhile would be locked out of order.
     locked := array(select id from errand.job where id = any (ids) order by unique_key, id for update);
     for job_id, was in
-        select asked.id, coalesce(job.state, errand.state_of(asked.id))
+        select asked.id, coalesce(job.state, errand_internal.state_of(asked.id))
         from (select distinct id from unnest(ids) as id where id is not null) as asked
         left join errand.job on job.id = asked.id and job.id = any (locked)
         order by asked.id
@@ -47,15 +47,15 @@ begin
         return next;
     end loop;
     if moved <> '{}' then
-        perform errand.move_jobs(
+        perform errand_internal.move_jobs(
             moved, array_fill(reschedule.run_at, array[cardinality(moved)]), reschedule.queue, reschedule.priority);
-        perform errand.record_action(
+        perform errand_internal.record_action(
             'reschedule',
             jsonb_strip_nulls(jsonb_build_object(
                 'ids', moved[1:100], 'run_at', reschedule.run_at, 'priority', reschedule.priority, 'queue',
                 reschedule.queue)),
             reschedule.reason, moved);
-        perform errand.wake();
+        perform errand_internal.wake();
     end if;
 end
 $$;

@@ -12,5 +12,5 @@ create or replace function errand.reschedule_job(
     queue text default null, force boolean default false
 ) returns table (job_id bigint, was text, now text)
 language sql security definer set search_path = pg_catalog, errand, pg_temp as $$
-    select * from errand.reschedule(errand.one_job('reschedule_job', $1), $2, $3, $4, $5, $6)
+    select * from errand.reschedule(errand_internal.one_job('reschedule_job', $1), $2, $3, $4, $5, $6)
 $$;

@@ -7,10 +7,10 @@
 --       dry_run => false);
 --   select * from errand.reschedule_where('{"queue": "images"}', 'more workers there', queue => 'bulk');
 --
--- errand.job_filter has the filter's keys; state is scheduled, available or parked. Lowest ids first, at most max_jobs
--- in a call (1 to 100,000). Jobs that have the given queue, priority and time are left out, so call it until it returns
--- no row. With per_minute they match again: then move the next ones by a filter on another state, or a later time of
--- enqueue. A job that a worker is claiming is skipped.
+-- errand_internal.job_filter has the filter's keys; state is scheduled, available or parked. Lowest ids first, at most
+-- max_jobs in a call (1 to 100,000). Jobs that have the given queue, priority and time are left out, so call it until
+-- it returns no row. With per_minute they match again: then move the next ones by a filter on another state, or a later
+-- time of enqueue. A job that a worker is claiming is skipped.
 --
 -- A job that moves to another queue or priority gets the last position there, in the order of their ids. A due job that
 -- is to run now or earlier keeps its time and position. Returns a row for each job with its state before and now, or as
@@ -25,7 +25,7 @@ create or replace function errand.reschedule_where(
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    choice errand.job_choice := errand.job_filter(
+    choice errand.job_choice := errand_internal.job_filter(
         'reschedule_where', reschedule_where.filter, '{scheduled,available,parked}');
     starts timestamptz := coalesce(
         reschedule_where.run_at, case when reschedule_where.per_minute is not null then now() end);
@@ -35,10 +35,10 @@ declare
     times timestamptz[];
     more bigint;
 begin
-    perform errand.check_reason('reschedule_where', reschedule_where.reason);
-    perform errand.check_bound('reschedule_where', reschedule_where.max_jobs);
+    perform errand_internal.check_reason('reschedule_where', reschedule_where.reason);
+    perform errand_internal.check_bound('reschedule_where', reschedule_where.max_jobs);
     if reschedule_where.queue is not null then
-        perform errand.check_known_queue('reschedule_where', reschedule_where.queue, reschedule_where.force);
+        perform errand_internal.check_known_queue('reschedule_where', reschedule_where.queue, reschedule_where.force);
     end if;
     if reschedule_where.priority not between 1 and 4 then
         raise exception 'reschedule_where: priority: expected 1 (first) to 4 (last), got %', reschedule_where.priority
@@ -50,7 +50,7 @@ begin
         raise exception 'reschedule_where: expected a queue, a priority, run_at or per_minute, got none'
             using errcode = 'ER422';
     end if;
-    perform errand.check_time(starts, 'reschedule_where');
+    perform errand_internal.check_time(starts, 'reschedule_where');
     execute format(
         $find$
         select
@@ -78,14 +78,14 @@ begin
                         or $3 <= now() and job.state = 'scheduled')
                 order by job.id
                 limit case when not $2 then $1 end) as spread) as found
-        $find$, errand.job_condition(
-            choice, 'job.attempts -> -1 ->> ''error''', 'errand.fingerprint(job.attempts -> -1 ->> ''error'')',
+        $find$, errand_internal.job_condition(
+            choice, 'job.attempts -> -1 ->> ''error''', 'errand_internal.fingerprint(job.attempts -> -1 ->> ''error'')',
             'null::timestamptz'))
     into chosen, due, states, times, more
     using max_jobs, dry_run, starts, per_minute, reschedule_where.queue, reschedule_where.priority;
-    perform errand.report_truncation('reschedule_where', max_jobs, more);
+    perform errand_internal.report_truncation('reschedule_where', max_jobs, more);
     if chosen is null then
-        perform errand.report_unknown('reschedule_where', choice);
+        perform errand_internal.report_unknown('reschedule_where', choice);
     end if;
     if not dry_run and chosen is not null then
         -- A dry run locks nothing. From here on no worker claims these jobs. Those that would stay as they are aren't
@@ -103,15 +103,15 @@ begin
             order by job.unique_key, job.id
             for update of job skip locked) as held;
         if chosen is not null then
-            perform errand.move_jobs(chosen, due, reschedule_where.queue, reschedule_where.priority);
+            perform errand_internal.move_jobs(chosen, due, reschedule_where.queue, reschedule_where.priority);
         end if;
-        perform errand.record_action(
+        perform errand_internal.record_action(
             'reschedule_where',
             jsonb_strip_nulls(jsonb_build_object(
                 'filter', filter, 'queue', reschedule_where.queue, 'priority', reschedule_where.priority,
                 'run_at', reschedule_where.run_at, 'per_minute', per_minute)),
             reschedule_where.reason, coalesce(chosen, '{}'));
-        perform errand.wake();
+        perform errand_internal.wake();
     end if;
     return query
     select

@@ -12,11 +12,12 @@ begin
     set paused_at = null, paused_reason = null, paused_until = null, paused_by = null
     where name = resume.queue and paused_at is not null;
     if found then
-        perform errand.record_action('resume', jsonb_build_object('queue', resume.queue), resume.reason);
-        perform errand.wake();
+        perform errand_internal.record_action('resume', jsonb_build_object('queue', resume.queue), resume.reason);
+        perform errand_internal.wake();
     else
-        perform errand.check_known(
-            'resume: queue', 'one that a job, a kind or a worker has named', resume.queue, errand.known_queues());
+        perform errand_internal.check_known(
+            'resume: queue', 'one that a job, a kind or a worker has named', resume.queue,
+            errand_internal.known_queues());
     end if;
 end
 $$;

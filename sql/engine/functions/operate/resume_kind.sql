@@ -15,13 +15,14 @@ begin
     where name = 'kind:' || resume_kind.kind and opened_at is not null
     for update;
     if found then
-        perform errand.circuit_closed('kind:' || resume_kind.kind);
-        perform errand.record_action(
+        perform errand_internal.circuit_closed('kind:' || resume_kind.kind);
+        perform errand_internal.record_action(
             'resume_kind', jsonb_build_object('kind', resume_kind.kind), resume_kind.reason);
     else
-        perform errand.check_known(
+        perform errand_internal.check_known(
             'resume_kind: kind', 'one that a worker or a job has named', resume_kind.kind,
-            errand.known_kinds() || array(select substr(name, 6) from errand.circuit where name like 'kind:%'));
+            errand_internal.known_kinds()
+                || array(select substr(name, 6) from errand.circuit where name like 'kind:%'));
     end if;
 end
 $$;

@@ -19,11 +19,11 @@ declare
     due constant timestamptz := coalesce(retry.run_at, now());
     asked constant bigint[] := array(select distinct id from unnest(ids) as id where id is not null order by id);
     states constant text[] := array(
-        select errand.state_of(id) from unnest(asked) with ordinality as one(id, index) order by index);
+        select errand_internal.state_of(id) from unnest(asked) with ordinality as one(id, index) order by index);
     retried bigint[] := '{}';
     held record;
 begin
-    perform errand.check_time(retry.run_at, 'retry');
+    perform errand_internal.check_time(retry.run_at, 'retry');
     -- Ended jobs first, then keys and jobs together, in the order in which all sessions lock them.
     perform from errand.failed where id = any (asked) order by id for update;
     perform from errand.history where id = any (asked) and state = 'cancelled' order by id for update;
@@ -43,18 +43,18 @@ begin
                 retried := retried || held.id;
             end if;
         else
-            retried := retried || errand.requeue_jobs('retry', array[held.id], array[retry.run_at]);
+            retried := retried || errand_internal.requeue_jobs('retry', array[held.id], array[retry.run_at]);
         end if;
     end loop;
     for job_id, was in select * from unnest(asked, states) loop
-        now := case when job_id = any (retried) then errand.state_of(job_id) else was end;
+        now := case when job_id = any (retried) then errand_internal.state_of(job_id) else was end;
         return next;
     end loop;
     if retried <> '{}' then
-        perform errand.record_action(
+        perform errand_internal.record_action(
             'retry', jsonb_strip_nulls(jsonb_build_object('ids', retried[1:100], 'run_at', retry.run_at)), retry.reason,
             retried);
-        perform errand.wake();
+        perform errand_internal.wake();
     end if;
 end
 $$;

@@ -9,5 +9,5 @@
 create or replace function errand.retry_job(id bigint, reason text default null, run_at timestamptz default null)
 returns table (job_id bigint, was text, now text)
 language sql security definer set search_path = pg_catalog, errand, pg_temp as $$
-    select * from errand.retry(errand.one_job('retry_job', $1), $2, $3)
+    select * from errand.retry(errand_internal.one_job('retry_job', $1), $2, $3)
 $$;

@@ -6,9 +6,9 @@
 --   select count(*) from errand.retry_where(
 --       '{"kind": "image_compression", "error": "bucket"}', per_minute => 600, dry_run => false, reason => 'it is up');
 --
--- errand.job_filter has the filter's keys; state is failed (the default) or cancelled. Jobs that ended first come
--- first, at most max_jobs in a call (1 to 100,000). A job whose unique key an unfinished job has is skipped, and of
--- several with one key the newest is retried. A job that was cancelled before its own time gets that back. Returns a
+-- errand_internal.job_filter has the filter's keys; state is failed (the default) or cancelled. Jobs that ended first
+-- come first, at most max_jobs in a call (1 to 100,000). A job whose unique key an unfinished job has is skipped, and
+-- of several with one key the newest is retried. A job that was cancelled before its own time gets that back. Returns a
 -- row for each job with the time at which it is due. In a dry run, beyond and a notice have the number of further
 -- matches. Raises ER422.
 -- errand: for ops
@@ -20,14 +20,14 @@ create or replace function errand.retry_where(
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    choice errand.job_choice := errand.job_filter('retry_where', retry_where.filter, '{failed,cancelled}');
+    choice errand.job_choice := errand_internal.job_filter('retry_where', retry_where.filter, '{failed,cancelled}');
     wanted text := coalesce(choice.state, 'failed');
     chosen bigint[];
     due timestamptz[];
     back bigint[];
     more bigint;
 begin
-    perform errand.check_bound('retry_where', retry_where.max_jobs);
+    perform errand_internal.check_bound('retry_where', retry_where.max_jobs);
     if per_minute not between 1 and 1000000 then
         raise exception 'retry_where: per_minute: expected 1 to 1000000, got %', per_minute using errcode = 'ER422';
     end if;
@@ -41,7 +41,9 @@ begin
                     job.id::text) order by job.finished_at desc) as nth
             from errand.%I as job
             where %s and %s and not exists (
-                select from errand.job as live where live.unique_key = job.unique_key and not errand.is_expired(live))
+                select
+                from errand.job as live
+                where live.unique_key = job.unique_key and not errand_internal.is_expired(live))
         ),
         placed as (
             select
@@ -64,20 +66,20 @@ begin
         case wanted
             when 'failed' then 'true' else 'job.state = ''cancelled'' and job.state <> ''succeeded'''
         end,
-        errand.job_condition(
+        errand_internal.job_condition(
             choice, case wanted when 'failed' then 'job.error' else 'job.reason' end,
             case wanted when 'failed' then 'job.fingerprint' else 'null' end, 'job.finished_at'))
     into chosen, due, more
     using per_minute, max_jobs, dry_run, wanted;
-    perform errand.report_truncation('retry_where', max_jobs, more);
+    perform errand_internal.report_truncation('retry_where', max_jobs, more);
     if chosen is null then
-        perform errand.report_unknown('retry_where', choice);
+        perform errand_internal.report_unknown('retry_where', choice);
     end if;
     if not dry_run and chosen is not null then
-        back := errand.requeue_jobs('retry_where', chosen, due);
-        perform errand.record_action(
+        back := errand_internal.requeue_jobs('retry_where', chosen, due);
+        perform errand_internal.record_action(
             'retry_where', jsonb_build_object('filter', filter, 'per_minute', per_minute), retry_where.reason, back);
-        perform errand.wake();
+        perform errand_internal.wake();
     end if;
     return query
     select id, wanted, due_at, more

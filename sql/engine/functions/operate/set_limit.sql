@@ -13,7 +13,7 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 #variable_conflict use_column
 begin
     if set_limit.reason is not null then
-        perform errand.check_reason('set_limit', set_limit.reason);
+        perform errand_internal.check_reason('set_limit', set_limit.reason);
     end if;
     if set_limit.limit_key is null or length(set_limit.limit_key) not between 1 and 500 then
         raise exception 'set_limit: limit_key: expected 1 to 500 characters, got %',
@@ -25,7 +25,7 @@ begin
     elsif set_limit.max_running is null then
         delete from errand.limit as known where known.limit_key = set_limit.limit_key;
         if not found then
-            perform errand.check_known(
+            perform errand_internal.check_known(
                 'set_limit: limit_key', 'one that has a limit', set_limit.limit_key,
                 array(select limit_key from errand.limit));
         end if;
@@ -34,7 +34,7 @@ begin
         values (set_limit.limit_key, set_limit.max_running)
         on conflict on constraint limit_pkey do update set max_running = excluded.max_running, set_at = now();
     end if;
-    perform errand.record_action(
+    perform errand_internal.record_action(
         'set_limit', jsonb_build_object('limit_key', set_limit.limit_key, 'max_running', set_limit.max_running),
         set_limit.reason);
 end

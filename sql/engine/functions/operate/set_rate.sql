@@ -15,7 +15,7 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 #variable_conflict use_column
 begin
     if set_rate.reason is not null then
-        perform errand.check_reason('set_rate', set_rate.reason);
+        perform errand_internal.check_reason('set_rate', set_rate.reason);
     end if;
     if set_rate.queue is null or set_rate.queue !~ '^[a-z][a-z0-9_.-]{0,99}$' then
         raise exception 'set_rate: queue: expected a-z, then up to 99 of a-z 0-9 _ . -, got %',
@@ -23,10 +23,10 @@ begin
     elsif set_rate.per is null and set_rate.allowed is null then
         delete from errand.rate where rate.queue = set_rate.queue;
         if not found then
-            perform errand.check_known(
+            perform errand_internal.check_known(
                 'set_rate: queue', 'one that has a rate', set_rate.queue, array(select queue from errand.rate));
         end if;
-        perform errand.record_action(
+        perform errand_internal.record_action(
             'set_rate', jsonb_build_object('queue', set_rate.queue, 'allowed', null), set_rate.reason);
         return;
     elsif set_rate.per is null or set_rate.per < interval '100 milliseconds'
@@ -42,7 +42,7 @@ begin
     values (set_rate.queue, set_rate.per, set_rate.allowed)
     on conflict on constraint rate_pkey do update
     set per = excluded.per, allowed = excluded.allowed;
-    perform errand.record_action(
+    perform errand_internal.record_action(
         'set_rate',
         jsonb_build_object('queue', set_rate.queue, 'per', set_rate.per, 'allowed', set_rate.allowed),
         set_rate.reason);

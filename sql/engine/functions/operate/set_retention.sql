@@ -15,7 +15,7 @@ create or replace function errand.set_retention(kind text, state text, keep inte
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform errand.check_reason('set_retention', set_retention.reason);
+    perform errand_internal.check_reason('set_retention', set_retention.reason);
     if set_retention.state is null
         or set_retention.state not in ('succeeded', 'failed', 'cancelled', 'obsolete')
     then
@@ -25,8 +25,9 @@ begin
         raise exception 'set_retention: keep: expected 1 minute to 10 years, or null, got %', set_retention.keep
             using errcode = 'ER422';
     end if;
-    perform errand.check_known(
-        'set_retention: kind', 'one that a job or a worker has named', set_retention.kind, errand.known_kinds());
+    perform errand_internal.check_known(
+        'set_retention: kind', 'one that a job or a worker has named', set_retention.kind,
+        errand_internal.known_kinds());
     if set_retention.keep is null then
         delete from errand.retention as held
         where held.kind = set_retention.kind and held.state = set_retention.state;
@@ -36,7 +37,7 @@ begin
         on conflict on constraint retention_pkey do update
         set keep = excluded.keep, reason = excluded.reason, set_at = now(), set_by = session_user;
     end if;
-    perform errand.record_action(
+    perform errand_internal.record_action(
         'set_retention',
         jsonb_build_object('kind', set_retention.kind, 'state', set_retention.state, 'keep', set_retention.keep),
         set_retention.reason);

@@ -1,6 +1,6 @@
 -- state_of: returns a job's state, in whichever table it is; null for an unknown job.
 -- errand: for ops, monitor
-create or replace function errand.state_of(job_id bigint) returns text
+create or replace function errand_internal.state_of(job_id bigint) returns text
 language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
     select state from errand.job where id = job_id
     union all

@@ -17,9 +17,9 @@ begin
             coalesce(undrain_worker.worker_id::text, 'null') using errcode = 'ER404';
     elsif known.drained_at is not null then
         update errand.worker set drained_at = null, drained_by = null, drained_reason = null where id = known.id;
-        perform errand.record_action(
+        perform errand_internal.record_action(
             'undrain_worker', jsonb_build_object('worker_id', known.id, 'worker', known.name), undrain_worker.reason);
-        perform errand.wake();
+        perform errand_internal.wake();
     end if;
 end
 $$;

@@ -1,6 +1,6 @@
 -- check_elements: raises ER422 if the argument of errand.enqueue_many is not an array of objects with known names.
 -- Returns whether some may have unique keys, and whether some ask to change existing jobs.
-create or replace function errand.check_elements(jobs jsonb, out have_keys boolean, out change_jobs boolean)
+create or replace function errand_internal.check_elements(jobs jsonb, out have_keys boolean, out change_jobs boolean)
 language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     known text[] := array[

@@ -2,7 +2,7 @@
 --
 -- Raises ER422 for a wrong kind, queue, priority, number of attempts or unique key, and for a payload with more than 64
 -- objects and arrays within each other. Raises ER413 for a payload over 256 KB as text.
-create or replace function errand.check_job(
+create or replace function errand_internal.check_job(
     kind text, payload jsonb, queue text, priority int, max_attempts int, unique_key text,
     context text default 'enqueue'
 ) returns void
@@ -10,7 +10,8 @@ language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     -- As text: workers receive it so.
     bytes bigint := case
-        when pg_column_size(payload) > 2000 then errand.payload_bytes(payload, 262144) else octet_length(payload::text)
+        when pg_column_size(payload) > 2000 then errand_internal.payload_bytes(payload, 262144)
+            else octet_length(payload::text)
     end;
 begin
     -- Not {0,99}: matching that takes 3 us.

@@ -5,7 +5,7 @@
 -- - traceparent: the trace of the job, as in W3C Trace Context.
 --
 -- Raises ER422 for an option out of bounds or with an unknown name, ER404 for a guard that is not registered.
-create or replace function errand.check_options(
+create or replace function errand_internal.check_options(
     run_at timestamptz, not_after timestamptz, unique_key text, on_conflict text, limit_key text, guard text,
     tags text[], subject text, options jsonb, context text default 'enqueue'
 ) returns void

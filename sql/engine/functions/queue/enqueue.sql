@@ -19,7 +19,7 @@
 --   error       raises ER409
 -- A running job stays as it is in any case: the returned state says so.
 --
--- Raises ER422, ER413 and ER404 as errand.check_job and errand.check_options do.
+-- Raises ER422, ER413 and ER404 as errand_internal.check_job and errand_internal.check_options do.
 -- errand: for enqueuer, worker, ops
 -- errand: topic enqueue
 create or replace function errand.enqueue(
@@ -50,19 +50,19 @@ declare
     target text := case when due > now() then 'scheduled' else 'available' end;
     waits_for text;
 begin
-    perform errand.check_job(
+    perform errand_internal.check_job(
         enqueue.kind, enqueue.payload, enqueue.queue, enqueue.priority, enqueue.max_attempts, enqueue.unique_key);
-    perform errand.check_time(enqueue.run_at);
+    perform errand_internal.check_time(enqueue.run_at);
     if on_conflict is distinct from 'keep'
         or num_nonnulls(not_after, enqueue.limit_key, enqueue.guard, tags, enqueue.subject, enqueue.options) > 0
     then
-        perform errand.check_options(
+        perform errand_internal.check_options(
             enqueue.run_at, not_after, enqueue.unique_key, on_conflict, enqueue.limit_key, enqueue.guard, tags,
             enqueue.subject, enqueue.options);
     end if;
     select * into defaults from errand.kind where name = enqueue.kind;
     if target = 'available' and coalesce(enqueue.limit_key, defaults.limit_key) is not null
-        and errand.limit_is_full(coalesce(enqueue.limit_key, defaults.limit_key))
+        and errand_internal.limit_is_full(coalesce(enqueue.limit_key, defaults.limit_key))
     then
         target := 'parked';
         waits_for := 'limit:' || coalesce(enqueue.limit_key, defaults.limit_key);
@@ -85,11 +85,11 @@ begin
         on conflict (unique_key) where unique_key is not null do nothing
         returning id, true, job.state;
         if found and pg_column_size(enqueue.payload) > 2000 then
-            perform errand.store_payloads(array[currval('errand.job_id_seq')], array[enqueue.payload]);
+            perform errand_internal.store_payloads(array[currval('errand.job_id_seq')], array[enqueue.payload]);
             exit;
         end if;
         exit when found;
-        continue when errand.free_key(enqueue.unique_key);
+        continue when errand_internal.free_key(enqueue.unique_key);
         if on_conflict = 'replace' then
             return query
             update errand.job
@@ -135,7 +135,7 @@ begin
     end loop;
     -- Only an insert wakes workers by itself.
     if on_conflict in ('replace', 'reschedule') and due <= now() then
-        perform errand.wake();
+        perform errand_internal.wake();
     end if;
 end
 $$;

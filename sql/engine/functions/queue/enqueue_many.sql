@@ -25,18 +25,19 @@ declare
     taken bigint;
     asked record;
 begin
-    select * into asked from errand.check_elements(jobs);
+    select * into asked from errand_internal.check_elements(jobs);
     -- Changes of existing jobs lock them: one by one, by their keys, so that no two calls wait for each other.
     if asked.change_jobs then
-        return query select * from errand.enqueue_one_by_one(jobs) as one order by one.ordinal;
+        return query select * from errand_internal.enqueue_one_by_one(jobs) as one order by one.ordinal;
         return;
     end if;
     if asked.have_keys then
         begin
             select added.ids, added.ids, added.states, added.limited into ids, found_ids, states, limited
-            from errand.insert_keyed_jobs(jobs) as added;
+            from errand_internal.insert_keyed_jobs(jobs) as added;
             if limited is not null or array_position(ids, null) is not null then
-                select found.ids, found.states into found_ids, states from errand.find_jobs(jobs, ids) as found;
+                select found.ids, found.states into found_ids, states
+                from errand_internal.find_jobs(jobs, ids) as found;
             end if;
             if array_position(found_ids, null) is not null then
                 raise exception using errcode = 'ER425';
@@ -45,14 +46,14 @@ begin
             -- A job whose key was taken has ended since, or has expired. Keys are locked in one order, so this key
             -- can't be taken after later ones: the call releases all of its keys and takes one after the other.
             when sqlstate 'ER425' then
-                return query select * from errand.enqueue_one_by_one(jobs) as one order by one.ordinal;
+                return query select * from errand_internal.enqueue_one_by_one(jobs) as one order by one.ordinal;
                 return;
         end;
     else
         select added.ids, added.ids, added.states, added.limited into ids, found_ids, states, limited
-        from errand.insert_jobs(jobs) as added;
+        from errand_internal.insert_jobs(jobs) as added;
         if limited is not null then
-            select found.states into states from errand.find_jobs(jobs, ids) as found;
+            select found.states into states from errand_internal.find_jobs(jobs, ids) as found;
         end if;
     end if;
     if array_position(ids, null) is not null then

@@ -1,6 +1,6 @@
 -- enqueue_one_by_one: for errand.enqueue_many if an element asks to replace or reschedule a job, or a key has become
 -- free: enqueues one by one, in the order of their keys.
-create or replace function errand.enqueue_one_by_one(jobs jsonb)
+create or replace function errand_internal.enqueue_one_by_one(jobs jsonb)
 returns table (ordinal int, job_id bigint, inserted boolean, state text)
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -22,10 +22,10 @@ begin
                 subject text, options jsonb);
         exception
             when data_exception then
-                perform errand.refuse_element(jobs);
+                perform errand_internal.refuse_element(jobs);
                 raise;
         end;
-        perform errand.check_element(
+        perform errand_internal.check_element(
             asked.kind, asked.payload, asked.queue, asked.run_at, asked.priority, asked.max_attempts, asked.unique_key,
             asked.not_after, asked.on_conflict, asked.limit_key, asked.guard, asked.tags, asked.subject,
             asked.options, format('enqueue_many: jobs[%s]', element.ordinality));

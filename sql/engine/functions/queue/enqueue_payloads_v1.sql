@@ -26,12 +26,13 @@ declare
     limited text;
     ids bigint[];
 begin
-    perform errand.check_job(
+    perform errand_internal.check_job(
         enqueue_payloads_v1.kind, '{}', enqueue_payloads_v1.queue, enqueue_payloads_v1.priority,
         enqueue_payloads_v1.max_attempts, null);
-    perform errand.check_time(enqueue_payloads_v1.run_at);
-    -- The bounds of errand.check_job without a call, which takes 7 us. The call remains for values out of bounds.
-    perform errand.check_job(enqueue_payloads_v1.kind, payload, null, null, null, null)
+    perform errand_internal.check_time(enqueue_payloads_v1.run_at);
+    -- The bounds of errand_internal.check_job without a call, which takes 7 us. The call remains for values out of
+    -- bounds.
+    perform errand_internal.check_job(enqueue_payloads_v1.kind, payload, null, null, null, null)
     from unnest(payloads) as payload
     where (
         pg_column_size(payload) <= 2000 and octet_length(payload::text) <= 262144
@@ -57,10 +58,10 @@ begin
     )
     select array_agg(id) into ids from added;
     if any_large then
-        perform errand.store_payloads(ids, payloads);
+        perform errand_internal.store_payloads(ids, payloads);
     end if;
     if limited is not null and initial = 'available' then
-        perform errand.park_beyond_limits(ids, array[limited]);
+        perform errand_internal.park_beyond_limits(ids, array[limited]);
     end if;
     return coalesce(ids, '{}');
 end

@@ -2,7 +2,7 @@
 -- in ids the job that has the key. Null if that job has ended or has expired. Returns ids and states in the order of
 -- jobs.
 -- errand: after is_expired
-create or replace function errand.find_jobs(jobs jsonb, inout ids bigint[], out states text[])
+create or replace function errand_internal.find_jobs(jobs jsonb, inout ids bigint[], out states text[])
 language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     select array_agg(live.id order by item.ordinality), array_agg(live.state order by item.ordinality)
     from jsonb_array_elements(jobs) with ordinality as item
@@ -12,6 +12,6 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
         union all
         select job.id, job.state
         from errand.job
-        where added.id is null and job.unique_key = item.value ->> 'unique_key' and not errand.is_expired(job)
+        where added.id is null and job.unique_key = item.value ->> 'unique_key' and not errand_internal.is_expired(job)
     ) as live on true
 $$;

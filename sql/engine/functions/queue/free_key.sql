@@ -1,6 +1,6 @@
 -- free_key: frees a unique key that an expired job has: the job becomes obsolete, as at its claim. Returns whether it
 -- did so.
-create or replace function errand.free_key(unique_key text) returns boolean
+create or replace function errand_internal.free_key(unique_key text) returns boolean
 -- A plan from when the table was empty would read all of it forever.
 language plpgsql
 set search_path = pg_catalog, errand, pg_temp
@@ -12,12 +12,12 @@ declare
 begin
     select * into held
     from errand.job
-    where job.unique_key = free_key.unique_key and errand.is_expired(job)
+    where job.unique_key = free_key.unique_key and errand_internal.is_expired(job)
     for update;
     if not found then
         return false;
     end if;
-    perform errand.move_to_history(held, 'obsolete', null, 'not started by ' || held.not_after);
+    perform errand_internal.move_to_history(held, 'obsolete', null, 'not started by ' || held.not_after);
     return true;
 end
 $$;

@@ -2,8 +2,9 @@
 --
 -- ids and states have an element for each job, in order. limited has the limits of the available ones. Raises as
 -- errand.enqueue_many does.
-create or replace function errand.insert_jobs(jobs jsonb, out ids bigint[], out states text[], out limited text[])
-language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+create or replace function errand_internal.insert_jobs(
+    jobs jsonb, out ids bigint[], out states text[], out limited text[]
+) language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
     any_large boolean;
@@ -16,7 +17,7 @@ begin
             :request_columns, case when pg_column_size(payload) <= 2000 then payload end, run_at, not_after,
             case when run_at > now() then 'scheduled' else 'available' end,
             case when run_at <= now() then nextval('errand.job_position') end
-        from errand.read_elements(jobs)
+        from errand_internal.read_elements(jobs)
         returning id, state, limit_key, payload is null as is_large
     )
     -- Without a join or a sort in between, rows come in the order of the elements.
@@ -27,12 +28,12 @@ begin
     into ids, states, limited, any_large
     from added;
     if any_large then
-        perform errand.store_payloads(array_agg(ids[index]), array_agg(element -> 'payload'))
+        perform errand_internal.store_payloads(array_agg(ids[index]), array_agg(element -> 'payload'))
         from jsonb_array_elements(jobs) with ordinality as item(element, index)
         where ids[index] is not null and pg_column_size(element -> 'payload') > 2000;
     end if;
     if limited is not null then
-        perform errand.park_beyond_limits(ids, limited);
+        perform errand_internal.park_beyond_limits(ids, limited);
     end if;
 end
 $$;

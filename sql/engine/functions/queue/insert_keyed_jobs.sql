@@ -3,8 +3,9 @@
 --
 -- ids and states have an element for each job, in order, null if its key was taken. limited has the limits of the
 -- available ones. Raises as errand.enqueue_many does.
-create or replace function errand.insert_keyed_jobs(jobs jsonb, out ids bigint[], out states text[], out limited text[])
-language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+create or replace function errand_internal.insert_keyed_jobs(
+    jobs jsonb, out ids bigint[], out states text[], out limited text[]
+) language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
     any_large boolean;
@@ -15,7 +16,7 @@ begin
         select
             *, nextval('errand.job_id_seq') as id,
             case when run_at <= now() then nextval('errand.job_position') end as queue_position
-        from errand.read_elements(jobs)
+        from errand_internal.read_elements(jobs)
     ),
     added as (
         insert into errand.job (id, :request_columns, payload, run_at, not_after, state, queue_position)
@@ -36,12 +37,12 @@ begin
     from asked
     left join added using (id);
     if any_large then
-        perform errand.store_payloads(array_agg(ids[index]), array_agg(element -> 'payload'))
+        perform errand_internal.store_payloads(array_agg(ids[index]), array_agg(element -> 'payload'))
         from jsonb_array_elements(jobs) with ordinality as item(element, index)
         where ids[index] is not null and pg_column_size(element -> 'payload') > 2000;
     end if;
     if limited is not null then
-        perform errand.park_beyond_limits(ids, limited);
+        perform errand_internal.park_beyond_limits(ids, limited);
     end if;
 end
 $$;

@@ -1,5 +1,5 @@
 -- large_payload: returns a payload from errand.payload; null if there is none. Some 20 us for 10 KB.
-create or replace function errand.large_payload(day date, job_id bigint) returns jsonb
+create or replace function errand_internal.large_payload(day date, job_id bigint) returns jsonb
 -- A plan from when the table was empty would read all of it forever.
 language plpgsql stable
 set search_path = pg_catalog, errand, pg_temp

@@ -4,7 +4,7 @@
 --
 -- PostgreSQL refuses PREPARE TRANSACTION after a NOTIFY. Without it, workers find new jobs by their probes, and learn
 -- of cancelled ones at their next heartbeat. Raises ER422 for another value than on or off.
-create or replace function errand.notify(channel text, payload text) returns void
+create or replace function errand_internal.notify(channel text, payload text) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     -- Empty once the transaction is over that has set it.

@@ -1,11 +1,11 @@
 -- park_beyond_limits: parks those of the inserted jobs for which their limits have no room, so that no claim reads
 -- them. An estimate without the lock of claims: jobs parked in excess are released within 200 ms.
-create or replace function errand.park_beyond_limits(ids bigint[], limited text[]) returns void
+create or replace function errand_internal.park_beyond_limits(ids bigint[], limited text[]) returns void
 language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     -- One call for each key: a call for each job would read all that was parked before. A key under which no job runs
     -- or waits has all the room of its limit.
     with bound as materialized (
-        select key, errand.limit_of(key) as most
+        select key, errand_internal.limit_of(key) as most
         from unnest(limited) as key
     ),
     -- One object, not a table: a join would compare each job with each key.
@@ -16,7 +16,7 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
                 when (
                     exists (select from errand.limit_slot as slot where slot.limit_key = key)
                     or exists (select from errand.job where parked_for = 'limit:' || key))
-                    and errand.limit_is_full(key)
+                    and errand_internal.limit_is_full(key)
                 then 0
                 else most
             end) as most

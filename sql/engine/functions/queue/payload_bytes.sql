@@ -3,7 +3,7 @@
 --
 -- A number of 12 bytes such as 1e131071 has 131,072 digits as text, and 9,000 of them fill 1.2 GB, while the row takes
 -- 2.5 KB in the table. So long numbers are added up first, and too many of them are found in milliseconds.
-create or replace function errand.payload_bytes(payload jsonb, most bigint) returns bigint
+create or replace function errand_internal.payload_bytes(payload jsonb, most bigint) returns bigint
 language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     number jsonb;

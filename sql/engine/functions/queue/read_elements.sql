@@ -1,7 +1,7 @@
 -- read_elements: returns the jobs of the elements of errand.enqueue_many, in order, with the defaults of their kinds.
 --
 -- Raises as errand.enqueue_many does.
-create or replace function errand.read_elements(jobs jsonb) returns table (
+create or replace function errand_internal.read_elements(jobs jsonb) returns table (
     ordinal bigint, kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int,
     unique_key text, not_after timestamptz, limit_key text, guard text, tags text[], subject text, options jsonb)
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
@@ -24,8 +24,8 @@ begin
         tags, subject, options, ordinal)
     -- Lateral with an offset: only a nested loop can do that, and it keeps the order of the elements.
     left join lateral (select * from errand.kind where name = job.kind offset 0) as defaults on true
-    -- The bounds of errand.check_element without a call, which takes 7 us. The call remains for values out of bounds
-    -- and for rare options.
+    -- The bounds of errand_internal.check_element without a call, which takes 7 us. The call remains for values out of
+    -- bounds and for rare options.
     where
         length(job.kind) <= 100 and job.kind ~ '^[a-z][a-z0-9_.-]*$'
         and (length(job.queue) <= 100 and job.queue ~ '^[a-z][a-z0-9_.-]*$') is not false
@@ -38,13 +38,13 @@ begin
         and (length(job.unique_key) between 1 and 500) is not false
         and (length(job.limit_key) between 1 and 500 and job.limit_key not like '%*') is not false
         and num_nonnulls(job.not_after, job.on_conflict, job.guard, job.tags, job.subject, job.options) = 0
-        or errand.check_element(
+        or errand_internal.check_element(
             job.kind, job.payload, job.queue, job.run_at, job.priority, job.max_attempts, job.unique_key, job.not_after,
             job.on_conflict, job.limit_key, job.guard, job.tags, job.subject, job.options,
             format('enqueue_many: jobs[%s]', job.ordinal));
 exception
     when data_exception then
-        perform errand.refuse_element(jobs);
+        perform errand_internal.refuse_element(jobs);
         raise;
 end
 $$;

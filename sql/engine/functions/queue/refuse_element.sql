@@ -1,6 +1,6 @@
 -- refuse_element: raises ER422 for the first element of errand.enqueue_many with a value that is none of its argument's
 -- type, such as a time that PostgreSQL can't read. Called once such a value was met.
-create or replace function errand.refuse_element(jobs jsonb) returns void
+create or replace function errand_internal.refuse_element(jobs jsonb) returns void
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     given record;

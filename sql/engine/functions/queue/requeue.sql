@@ -5,7 +5,7 @@
 -- position would stay hidden there. A job that is handed back keeps its position, as is_handed_back asks: claims find
 -- such jobs by an index of their own. A parked job that is_handed_back asks for gets a new position, and comes first
 -- all the same.
-create or replace function errand.requeue() returns trigger
+create or replace function errand_internal.requeue() returns trigger
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
     -- The transaction id comes before the position. So a snapshot always shows which transactions may still hold a
@@ -30,7 +30,7 @@ begin
             new.state = 'available' and (
                 old.state <> 'available' and not (old.state = 'running' and new.is_handed_back is true)
                 or (new.priority, new.queue, new.kind) is distinct from (old.priority, old.queue, old.kind)))
-        execute function errand.requeue();
+        execute function errand_internal.requeue();
         comment on trigger job_requeue on errand.job is
             'Gives the last position to a job that becomes available again or moves, unless it is handed back';
     end if;

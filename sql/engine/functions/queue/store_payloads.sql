@@ -1,6 +1,6 @@
 -- store_payloads: stores the payloads of more than 2 KB of jobs that were just inserted without them. The payloads are
--- checked: none is longer than errand.check_job allows.
-create or replace function errand.store_payloads(ids bigint[], payloads jsonb[]) returns void
+-- checked: none is longer than errand_internal.check_job allows.
+create or replace function errand_internal.store_payloads(ids bigint[], payloads jsonb[]) returns void
 language plpgsql
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan

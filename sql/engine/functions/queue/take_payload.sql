@@ -1,5 +1,5 @@
 -- take_payload: deletes a payload from errand.payload and returns it; null if there is none.
-create or replace function errand.take_payload(day date, job_id bigint) returns jsonb
+create or replace function errand_internal.take_payload(day date, job_id bigint) returns jsonb
 language plpgsql
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan

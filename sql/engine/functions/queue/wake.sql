@@ -2,11 +2,11 @@
 --
 -- NOTIFY takes a lock over the whole server at commit, so it is sent only while errand.wake_flag says that a worker
 -- sleeps. A worker that misses the NOTIFY finds the job at its next poll.
-create or replace function errand.wake() returns void
+create or replace function errand_internal.wake() returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
     if (select last_value from errand.wake_flag) = 2 then
-        perform errand.notify('errand_wake', '');
+        perform errand_internal.notify('errand_wake', '');
     end if;
 end
 $$;

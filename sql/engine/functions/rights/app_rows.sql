@@ -1,5 +1,5 @@
 -- app_rows: returns the rows of the function of that name of each app that has one.
-create or replace function errand.app_rows(function text) returns setof record
+create or replace function errand_internal.app_rows(function text) returns setof record
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     app text;

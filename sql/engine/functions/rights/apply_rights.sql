@@ -1,6 +1,6 @@
 -- apply_rights: creates the missing roles, and grants and revokes rights until they are those of errand.rights. Correct
 -- rights are left alone, and so are rights of other roles. Returns a row for each thing that the caller may not do.
-create or replace function errand.apply_rights() returns setof text
+create or replace function errand_internal.apply_rights() returns setof text
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     roles constant text[] := '{errand_owner,errand_worker,errand_enqueuer,errand_ops,errand_monitor}';
@@ -21,12 +21,12 @@ begin
                 null;                   -- another database's migration was faster
         end;
     end loop;
-    for statement in select change from errand.missing_rights(roles) as change loop
+    for statement in select change from errand_internal.missing_rights(roles) as change loop
         execute statement;
     end loop;
     if to_regrole('errand_owner') is not null then
         if pg_has_role(current_user, 'errand_owner', 'member') then
-            for statement in select change from errand.foreign_objects() as change loop
+            for statement in select change from errand_internal.foreign_objects() as change loop
                 execute statement;
             end loop;
         else

@@ -1,13 +1,13 @@
 -- foreign_objects: returns the statements that give errand_owner the objects of the caller and of superusers. Objects
 -- of other users stay theirs, since they could not use them any more.
 -- errand: after namespaces
-create or replace function errand.foreign_objects() returns setof text
+create or replace function errand_internal.foreign_objects() returns setof text
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     with given as (
         select oid as owner from pg_roles where rolsuper or rolname = current_user
     ),
     ours as (
-        select oid, nspowner from pg_namespace where oid = any (errand.namespaces())
+        select oid, nspowner from pg_namespace where oid = any (errand_internal.namespaces())
     )
     select format('alter schema %s owner to errand_owner', ours.oid::regnamespace)
     from ours

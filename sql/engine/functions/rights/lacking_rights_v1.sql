@@ -2,10 +2,10 @@
 -- could grant them. For errand doctor, and for the start of a program.
 -- errand: after missing_rights
 -- errand: for enqueuer, ops, monitor
-create or replace function errand.lacking_rights_v1(role text) returns setof text
+create or replace function errand_internal.lacking_rights_v1(role text) returns setof text
 language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
     select change
-    from errand.missing_rights(array[role]) as change
+    from errand_internal.missing_rights(array[role]) as change
     where change like 'grant %' and change like '% to ' || role
     order by change
 $$;

@@ -1,7 +1,7 @@
--- missing_rights: returns the grants and revokes from the current rights to those of errand.rights, for the existing
--- roles and for PUBLIC.
+-- missing_rights: returns the grants and revokes from the current rights to those of errand_internal.rights, for the
+-- existing roles and for PUBLIC.
 -- errand: after rights
-create or replace function errand.missing_rights(roles text[]) returns setof text
+create or replace function errand_internal.missing_rights(roles text[]) returns setof text
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     with object as (
         select
@@ -10,23 +10,23 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             pronamespace::regnamespace || '.' || proname as short, 'function' as word, proacl as acl,
             'f'::"char" as sort, proowner as owner
         from pg_proc
-        where pronamespace = any (errand.namespaces())
+        where pronamespace = any (errand_internal.namespaces())
         union all
         select 'view', relnamespace::regnamespace || '.' || relname, relnamespace::regnamespace || '.' || relname,
             case relkind when 'S' then 'sequence' else 'table' end, relacl,
             case relkind when 'S' then 's' else 'r' end::"char", relowner
         from pg_class
-        where relnamespace = any (errand.namespaces()) and relkind in ('r', 'p', 'v', 'm', 'S')
+        where relnamespace = any (errand_internal.namespaces()) and relkind in ('r', 'p', 'v', 'm', 'S')
         union all
         select 'schema', nspname, nspname, 'schema', nspacl, 'n', nspowner
         from pg_namespace
-        where oid = any (errand.namespaces())
+        where oid = any (errand_internal.namespaces())
         union all
         select 'type', type.oid::regtype::text, typnamespace::regnamespace || '.' || typname, 'type', typacl, 'T',
             typowner
         from pg_type as type
         left join pg_class as class on class.oid = typrelid
-        where typnamespace = any (errand.namespaces())
+        where typnamespace = any (errand_internal.namespaces())
             and (typtype in ('e', 'd', 'r') or typtype = 'c' and class.relkind = 'c')
     ),
     actual as (
@@ -38,7 +38,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     ),
     wanted as (
         select distinct object.word, object.name, known.role, known.privilege
-        from errand.rights() as known
+        from errand_internal.rights() as known
         join object on object.what = known.what and object.short = known.object
         where to_regrole(known.role) is not null
     )

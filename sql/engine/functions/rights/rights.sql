@@ -3,7 +3,7 @@
 --
 -- A reader of a view calls the functions in it with its own rights, so those are declared too.
 -- errand: after namespaces
-create or replace function errand.rights() returns table (role text, what text, object text, privilege text)
+create or replace function errand_internal.rights() returns table (role text, what text, object text, privilege text)
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select 'errand_' || role, case when is_view then 'view' else 'function' end, object,
         case when is_view then 'SELECT' else 'EXECUTE' end
@@ -14,9 +14,9 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     union all
     select 'errand_worker', 'function', pronamespace::regnamespace || '.' || proname, 'EXECUTE'
     from pg_proc
-    where pronamespace = any (errand.namespaces()) and proname ~ E'_v\\d+$'
+    where pronamespace = any (errand_internal.namespaces()) and proname ~ E'_v\\d+$'
     union all
     select role, 'schema', nspname, 'USAGE'
     from unnest('{errand_worker,errand_enqueuer,errand_ops,errand_monitor}'::text[]) as role
-    join pg_namespace on oid = any (errand.namespaces())
+    join pg_namespace on oid = any (errand_internal.namespaces())
 $$;

@@ -1,7 +1,7 @@
 -- check_time_zone: raises ER422 for a text that is no IANA time zone, in its exact spelling.
 --
 -- PostgreSQL itself also accepts rules such as FOO+3, whose clocks never change, and any case.
-create or replace function errand.check_time_zone(zone text) returns void
+create or replace function errand_internal.check_time_zone(zone text) returns void
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp set timezone = 'UTC' as $$
 declare
     is_known boolean := false;

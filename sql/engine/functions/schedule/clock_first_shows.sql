@@ -2,7 +2,7 @@
 --
 -- A time that occurs twice is the first one, and a skipped time is the moment of the change. PostgreSQL's own `at time
 -- zone` takes the second one of two, and moves a skipped time by the length of the gap.
-create or replace function errand.clock_first_shows(local timestamp, zone text) returns timestamptz
+create or replace function errand_internal.clock_first_shows(local timestamp, zone text) returns timestamptz
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     utc timestamptz := local at time zone 'UTC';

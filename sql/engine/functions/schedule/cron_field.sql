@@ -1,11 +1,12 @@
 -- cron_field: returns the values of one field of a cron expression, such as {0,15,30,45} for */15.
 --
---   select errand.cron_field('minute', '*/15', 0, 59);
+--   select errand_internal.cron_field('minute', '*/15', 0, 59);
 --
 -- Days have values beyond the calendar's. Of the month, -1 is L, the last, and -4 is L-3. Of the week, 25 is 5#2, the
 -- second Friday, and 65 is 5L, the last. Raises ER422 with the field, the expected and the given value.
-create or replace function errand.cron_field(field text, value text, low int, high int, words text[] default '{}')
-returns int[]
+create or replace function errand_internal.cron_field(
+    field text, value text, low int, high int, words text[] default '{}'
+) returns int[]
 language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     expected text;
@@ -40,7 +41,7 @@ begin
                 then array[split_part(item, '#', 1), substr(item, strpos(item, '#') + 1)]
                 else array[left(item, -1), '6']
             end;
-            ends := array[errand.cron_value(parts[1], low, high, words)];
+            ends := array[errand_internal.cron_value(parts[1], low, high, words)];
             if ends[1] is null then
                 raise exception '%: expected %, got %', field, expected, item using errcode = 'ER422';
             elsif item ~ '#' and parts[2] !~ '^0?[1-5]$' then
@@ -52,7 +53,7 @@ begin
         range := split_part(item, '/', 1);
         step := null;
         if strpos(item, '/') > 0 then
-            step := errand.cron_value(substr(item, strpos(item, '/') + 1), 1, high, '{}');
+            step := errand_internal.cron_value(substr(item, strpos(item, '/') + 1), 1, high, '{}');
             if step is null then
                 raise exception '%: expected a step of 1 to % behind /, got %', field, high, item
                     using errcode = 'ER422';
@@ -61,9 +62,9 @@ begin
         if range = '*' then
             ends := array[low, case when field = 'day of week' then 6 else high end];
         else
-            ends := array[errand.cron_value(split_part(range, '-', 1), low, high, words)];
+            ends := array[errand_internal.cron_value(split_part(range, '-', 1), low, high, words)];
             if strpos(range, '-') > 0 then
-                ends := ends || errand.cron_value(substr(range, strpos(range, '-') + 1), low, high, words);
+                ends := ends || errand_internal.cron_value(substr(range, strpos(range, '-') + 1), low, high, words);
             else
                 ends := ends || case when step is null then ends[1] else high end;
             end if;

@@ -1,9 +1,9 @@
--- cron_read: returns the values of a cron expression's fields, as errand.cron_field returns them.
+-- cron_read: returns the values of a cron expression's fields, as errand_internal.cron_field returns them.
 --
---   select * from errand.cron_read('0 9 * * MON-FRI');
+--   select * from errand_internal.cron_read('0 9 * * MON-FRI');
 --
 -- either_day: one of the two fields of days is enough, because neither begins with *. Raises ER422.
-create or replace function errand.cron_read(
+create or replace function errand_internal.cron_read(
     cron text, out seconds int[], out minutes int[], out hours int[], out days int[], out months int[],
     out weekdays int[], out either_day boolean
 )
@@ -43,13 +43,13 @@ begin
     if cardinality(fields) = 5 then
         fields := array['0'] || fields;
     end if;
-    seconds := errand.cron_field('second', fields[1], 0, 59);
-    minutes := errand.cron_field('minute', fields[2], 0, 59);
-    hours := errand.cron_field('hour', fields[3], 0, 23);
-    days := errand.cron_field('day of month', fields[4], 1, 31);
-    weekdays := errand.cron_field(
+    seconds := errand_internal.cron_field('second', fields[1], 0, 59);
+    minutes := errand_internal.cron_field('minute', fields[2], 0, 59);
+    hours := errand_internal.cron_field('hour', fields[3], 0, 23);
+    days := errand_internal.cron_field('day of month', fields[4], 1, 31);
+    weekdays := errand_internal.cron_field(
         'day of week', fields[6], 0, 7, '{sunday,monday,tuesday,wednesday,thursday,friday,saturday}');
-    months := errand.cron_field(
+    months := errand_internal.cron_field(
         'month', fields[5], 1, 12,
         '{january,february,march,april,may,june,july,august,september,october,november,december}');
     either_day := fields[4] !~ E'^\\*' and fields[6] !~ E'^\\*';

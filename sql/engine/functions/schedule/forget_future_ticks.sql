@@ -3,7 +3,7 @@
 --
 -- A tick in the future that has a job stays recorded: its job has run, and gets no second one. A tick without a job was
 -- passed over, and may come. A schedule that another session has locked stays until the next call.
-create or replace function errand.forget_future_ticks() returns void
+create or replace function errand_internal.forget_future_ticks() returns void
 language sql set search_path = pg_catalog, errand, pg_temp as $$
     with ahead as (
         select name from errand.schedule where last_tick > clock_timestamp() for no key update skip locked

@@ -16,7 +16,7 @@ language plpgsql stable security definer set search_path = pg_catalog, errand, p
 declare
     given text := btrim(regexp_replace(next_ticks.cron, E'\\s+', ' ', 'g'));
     zone text := next_ticks.time_zone;
-    every interval := errand.schedule_interval(given);
+    every interval := errand_internal.schedule_interval(given);
     step bigint := extract(epoch from every) * 1000000;
     fields record;
     -- A schedule whose hours all match follows real time.
@@ -45,7 +45,7 @@ begin
         raise exception 'after: expected a time from 1970 to 2199, got %', coalesce(next_ticks.after::text, 'null')
             using errcode = 'ER422';
     end if;
-    perform errand.check_time_zone(zone);
+    perform errand_internal.check_time_zone(zone);
     if every is not null then
         return query
         select moment, moment at time zone zone, null::text
@@ -57,7 +57,7 @@ begin
         ) as counted;
         return;
     end if;
-    select * into fields from errand.cron_read(given);
+    select * into fields from errand_internal.cron_read(given);
     is_real_time := cardinality(fields.hours) = 24;
     -- A clock that is set back shows earlier hours again: by at most three, since 1970.
     start := date_trunc('hour', next_ticks.after at time zone zone)
@@ -115,11 +115,11 @@ begin
                     cross join unnest(array[was, will]) as shift
                     where was <> will and is_real_time and (shown at time zone 'UTC' - shift) at time zone zone = shown
                     union all
-                    select shown, errand.clock_first_shows(shown, zone)
+                    select shown, errand_internal.clock_first_shows(shown, zone)
                     from meant
                     where was <> will and not is_real_time
                         -- A day that is skipped as a whole has no ticks.
-                        and errand.clock_first_shows(day, zone) at time zone zone < day + interval '1 day'
+                        and errand_internal.clock_first_shows(day, zone) at time zone zone < day + interval '1 day'
                 )
                 select
                     array(select distinct one from unnest(found || array_agg(moment)) as one),
@@ -139,12 +139,12 @@ begin
         one.moment, one.shown,
         case
             when one.moment = any (leapt) and one.moment <> all (exact) then
-                'clocks go forward from ' || errand.time_of_day(one.moment at time zone 'UTC' + one.was)
-                || ' to ' || errand.time_of_day(one.shown) || ': what lies between runs now'
+                'clocks go forward from ' || errand_internal.time_of_day(one.moment at time zone 'UTC' + one.was)
+                || ' to ' || errand_internal.time_of_day(one.shown) || ': what lies between runs now'
             when one.was > one.will and (one.moment + (one.was - one.will)) at time zone zone = one.shown then
-                'clocks go back: ' || errand.time_of_day(one.shown) || ' comes twice, this is the first'
+                'clocks go back: ' || errand_internal.time_of_day(one.shown) || ' comes twice, this is the first'
             when one.was > one.will and (one.moment - (one.was - one.will)) at time zone zone = one.shown then
-                'clocks went back: ' || errand.time_of_day(one.shown) || ' comes twice, this is the second'
+                'clocks went back: ' || errand_internal.time_of_day(one.shown) || ' comes twice, this is the second'
         end
     from (
         select

@@ -11,7 +11,7 @@
 --
 -- Raises ER421 if the database is a copy that nobody has adopted. Takes some 70 us a tick, of which the enqueue takes
 -- 35 to 50.
-create or replace function errand.record_ticks_v1(
+create or replace function errand_internal.record_ticks_v1(
     schedules text[], versions bigint[], ticks timestamptz[], outcomes text[], next_ticks timestamptz[], problems text[]
 ) returns table (index bigint, is_recorded boolean)
 language plpgsql security definer
@@ -22,7 +22,7 @@ as $$
 declare
     held text[];
 begin
-    perform errand.check_home();
+    perform errand_internal.check_home();
     select array_agg(name)
     into held
     from (

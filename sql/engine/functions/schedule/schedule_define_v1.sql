@@ -5,7 +5,7 @@
 --
 -- Raises ER409 for a schedule that only SQL or another existing login has defined, and for one of another kind: a
 -- stolen login can't change the schedules of other programs.
-create or replace function errand.schedule_define_v1(
+create or replace function errand_internal.schedule_define_v1(
     name text, cron text, kind text, payload jsonb, time_zone text, missed text, queue text, max_lateness interval,
     max_catch_up int
 ) returns text

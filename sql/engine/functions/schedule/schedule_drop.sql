@@ -12,8 +12,8 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 begin
     delete from errand.schedule as held where held.name = schedule_drop.name;
     if not found then
-        perform errand.check_known_schedule('schedule_drop', schedule_drop.name);
+        perform errand_internal.check_known_schedule('schedule_drop', schedule_drop.name);
     end if;
-    perform errand.record_action('schedule_drop', jsonb_build_object('schedule', schedule_drop.name));
+    perform errand_internal.record_action('schedule_drop', jsonb_build_object('schedule', schedule_drop.name));
 end
 $$;

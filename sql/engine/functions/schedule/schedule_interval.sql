@@ -2,7 +2,7 @@
 --
 -- After every come numbers with units, such as 1 h 30 min. Raises ER422 for anything else, and for less than a second
 -- or over a hundred years.
-create or replace function errand.schedule_interval(fields text) returns interval
+create or replace function errand_internal.schedule_interval(fields text) returns interval
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     every interval;

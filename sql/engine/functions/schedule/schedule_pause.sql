@@ -9,16 +9,16 @@ create or replace function errand.schedule_pause(name text, reason text) returns
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform errand.check_reason('schedule_pause', schedule_pause.reason);
+    perform errand_internal.check_reason('schedule_pause', schedule_pause.reason);
     update errand.schedule as held
     set
         paused_at = coalesce(held.paused_at, now()), paused_reason = reason, next_tick = null,
         version = held.version + 1, changed_at = now()
     where held.name = schedule_pause.name;
     if not found then
-        perform errand.check_known_schedule('schedule_pause', schedule_pause.name);
+        perform errand_internal.check_known_schedule('schedule_pause', schedule_pause.name);
     end if;
-    perform errand.record_action(
+    perform errand_internal.record_action(
         'schedule_pause', jsonb_build_object('schedule', schedule_pause.name), schedule_pause.reason);
 end
 $$;

@@ -15,7 +15,7 @@ declare
 begin
     select cron, time_zone into held from errand.schedules where name = schedule_preview.name;
     if not found then
-        perform errand.check_known_schedule('schedule_preview', schedule_preview.name);
+        perform errand_internal.check_known_schedule('schedule_preview', schedule_preview.name);
     end if;
     return query
     select coming.tick, coming.local, coming.note

@@ -39,7 +39,7 @@ declare
         'schedule', schedule_put.name, 'kind', schedule_put.kind, 'time_zone', schedule_put.time_zone,
         'missed', schedule_put.missed, 'queue', schedule_put.queue));
 begin
-    perform errand.check_job(
+    perform errand_internal.check_job(
         schedule_put.kind, schedule_put.payload, schedule_put.queue, null, null, null, 'schedule_put');
     if schedule_put.name is null or schedule_put.name !~ '^[a-z][a-z0-9_.-]{0,99}$' then
         raise exception 'schedule_put: name: expected a-z, then up to 99 of a-z 0-9 _ . -, got %',
@@ -57,8 +57,8 @@ begin
             coalesce(schedule_put.max_catch_up::text, 'null') using errcode = 'ER422';
     end if;
     begin
-        perform errand.check_time_zone(schedule_put.time_zone);
-        fresh.every := errand.schedule_interval(fields);
+        perform errand_internal.check_time_zone(schedule_put.time_zone);
+        fresh.every := errand_internal.schedule_interval(fields);
         if fresh.every is null then
             fresh.cron := fields;
             -- From a fixed time, so that the same text is always refused.
@@ -77,7 +77,7 @@ begin
         schedule_put.missed, schedule_put.queue, schedule_put.max_lateness, schedule_put.max_catch_up)
     on conflict (name) do nothing;
     if found then
-        perform errand.record_action('schedule_put', asked || (
+        perform errand_internal.record_action('schedule_put', asked || (
             select jsonb_build_object('cron', status.cron)
             from errand.schedules as status
             where status.name = schedule_put.name
@@ -105,7 +105,7 @@ begin
         -- New times apply to the future: none of them was missed.
         last_tick = case when is_same_clock then held.last_tick else greatest(held.last_tick, now()) end
     where held.name = schedule_put.name;
-    perform errand.record_action('schedule_put', asked || (
+    perform errand_internal.record_action('schedule_put', asked || (
         select jsonb_build_object('cron', status.cron)
         from errand.schedules as status
         where status.name = schedule_put.name));

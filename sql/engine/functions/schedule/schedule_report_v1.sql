@@ -1,7 +1,7 @@
 -- schedule_report_v1: stores what only a scheduler can compute: the next tick of a schedule, or why it has none.
 --
 -- If another session has locked the schedule, nothing is written: the scheduler reports again.
-create or replace function errand.schedule_report_v1(
+create or replace function errand_internal.schedule_report_v1(
     schedule text, version bigint, next_tick timestamptz, problem text
 ) returns void
 language sql security definer set search_path = pg_catalog, errand, pg_temp as $$

@@ -16,9 +16,9 @@ begin
         version = held.version + 1, changed_at = now()
     where held.name = schedule_resume.name and held.paused_at is not null;
     if found then
-        perform errand.record_action('schedule_resume', jsonb_build_object('schedule', schedule_resume.name));
+        perform errand_internal.record_action('schedule_resume', jsonb_build_object('schedule', schedule_resume.name));
     else
-        perform errand.check_known_schedule('schedule_resume', schedule_resume.name);
+        perform errand_internal.check_known_schedule('schedule_resume', schedule_resume.name);
     end if;
 end
 $$;

@@ -14,10 +14,10 @@ declare
     moment timestamptz;
     job bigint;
 begin
-    perform errand.check_reason('schedule_run_now', schedule_run_now.reason);
+    perform errand_internal.check_reason('schedule_run_now', schedule_run_now.reason);
     select * into held from errand.schedule as known where known.name = schedule_run_now.name;
     if not found then
-        perform errand.check_known_schedule('schedule_run_now', schedule_run_now.name);
+        perform errand_internal.check_known_schedule('schedule_run_now', schedule_run_now.name);
     end if;
     select job_id into job from errand.enqueue(held.kind, held.payload, held.queue);
     loop
@@ -27,7 +27,7 @@ begin
         on conflict do nothing;
         exit when found;
     end loop;
-    perform errand.record_action(
+    perform errand_internal.record_action(
         'schedule_run_now', jsonb_build_object('schedule', schedule_run_now.name), schedule_run_now.reason, array[job]);
     return job;
 end

@@ -14,19 +14,20 @@
 --
 -- epoch is stored with the claim (errand.claim), so that a lost worker's jobs are found without a scan of the queue.
 --
--- The claim locks jobs in their order first, without any decision. Some of them need one (errand.admit): those with a
--- last moment, a guard or a limit, and those of kinds with a limit or with a circuit that is open. If some may not
--- run, the claim goes on behind them. After 100 such jobs it takes jobs that may from behind them (errand.pick_beyond),
--- and removes such jobs from the next 20,000 positions (errand.clear_blocked), or 2,000 if it has jobs to run or writes
--- outcomes. Guards get 250 ms; jobs whose guard was not called by then stay in the queue.
+-- The claim locks jobs in their order first, without any decision. Some of them need one (errand_internal.admit): those
+-- with a last moment, a guard or a limit, and those of kinds with a limit or with a circuit that is open. If some may
+-- not run, the claim goes on behind them. After 100 such jobs it takes jobs that may from behind them
+-- (errand_internal.pick_beyond), and removes such jobs from the next 20,000 positions (errand_internal.clear_blocked),
+-- or 2,000 if it has jobs to run or writes outcomes. Guards get 250 ms; jobs whose guard was not called by then stay in
+-- the queue.
 --
--- Jobs that errand.release_v1 has released in the same transaction come first, if no waiting job comes before them
--- (errand.pick_released). high is the value from before that, so their positions are above it.
+-- Jobs that errand_internal.release_v1 has released in the same transaction come first, if no waiting job comes before
+-- them (errand_internal.pick_released). high is the value from before that, so their positions are above it.
 --
--- A claim takes at most 16 MiB of payloads (errand.trim_claim).
+-- A claim takes at most 16 MiB of payloads (errand_internal.trim_claim).
 --
--- With serialize, large claims run one after the other (errand.lock_claims). Two at the same time would visit the same
--- rows, and each would lock jobs that the other has just claimed.
+-- With serialize, large claims run one after the other (errand_internal.lock_claims). Two at the same time would visit
+-- the same rows, and each would lock jobs that the other has just claimed.
 --
 -- Returns a row for each job, or one row of nulls if no job was due. From high (the newest position), latest (the
 -- newest transaction id, or this one's own) and snapshot the worker concludes its next marks. high = 0 allows no
@@ -34,12 +35,12 @@
 -- that the claim could take: max_jobs, or the room of the queue's rate. rest says what is left for the next claim:
 -- 'more' = jobs that may be claimed at once, 'slots' = jobs that are claimed only to start at once, null = none that
 -- this claim has met. room_in_us is the time in microseconds until the queue's rate has room again, null if it has room
--- now or no rate is set. options is errand.job_options of the job, or null.
+-- now or no rate is set. options is errand_internal.job_options of the job, or null.
 --
 -- If the rate has no room, one row of nulls with asked = 0 allows no conclusion. Returns no row, and allows none
 -- either, if the queue is paused, if the worker is drained or has lost its lease, or if the database is a copy that
 -- nobody has adopted.
-create or replace function errand.claim_v1(
+create or replace function errand_internal.claim_v1(
     queue text, kinds text[], worker_id bigint, max_jobs int, marks bigint[], priorities smallint[], durable boolean,
     begin_now int default null, takes_suspect boolean default true, epoch int default 0, serialize boolean default false
 ) returns table (
@@ -90,15 +91,16 @@ declare
     room_in bigint;
     started timestamptz;
 begin
-    -- After errand.release_v1 this transaction may hold the limits' lock, for which the claim before it may wait.
+    -- After errand_internal.release_v1 this transaction may hold the limits' lock, for which the claim before it may
+    -- wait.
     if serialize and coalesce(current_setting('errand.position_before', true), '') = '' then
-        perform errand.lock_claims();
+        perform errand_internal.lock_claims();
     end if;
     -- A limit that this claim does not see waits for its end: see errand.give_slots.
     lock table errand.limits_lock in row exclusive mode;
     -- Before it picks a job: one that it has picked without a limit would get no slot.
     if exists (select from errand.limit where not has_slots) then
-        perform errand.give_slots(waits => false);
+        perform errand_internal.give_slots(waits => false);
     end if;
     -- A function call instead of a query: an idle worker's claim of one job takes as long as its queries take to begin.
     newest_position := coalesce(pg_sequence_last_value('errand.job_position'), 0);
@@ -106,17 +108,17 @@ begin
     -- and the marks would pass that job.
     select
         pg_current_snapshot(),
-        -- As errand.latest_transaction, which would be parsed and planned again in each claim.
+        -- As errand_internal.latest_transaction, which would be parsed and planned again in each claim.
         pg_snapshot_xmax(pg_current_snapshot())::text::bigint + age(pg_snapshot_xmax(pg_current_snapshot())::xid),
         not exists (select from errand.queue where name = claim_v1.queue and paused_at is not null)
             and exists (select from errand.worker where id = claim_v1.worker_id and drained_at is null)
-            and errand.is_home(),
+            and errand_internal.is_home(),
         exists (select from errand.rate where rate.queue = claim_v1.queue),
         exists (select from errand.limit),
         case
             when exists (select from errand.circuit where opened_at is not null)
                 or exists (select from errand.kind where limit_key is not null)
-            then errand.checked_kinds()
+            then errand_internal.checked_kinds()
         end,
         exists (select from errand.job where crashes >= 1 and state = 'available' and job.queue = claim_v1.queue),
         exists (
@@ -126,13 +128,13 @@ begin
     into seen, newest_transaction, may_claim, is_rated, is_bounded, checked, has_suspects, has_handed_back;
     if is_rated and may_claim then
         -- Before the jobs' rows, and before a limit needs the lock.
-        may_claim := errand.lock_limits();
-        most := least(max_jobs, errand.rate_room(claim_v1.queue));
+        may_claim := errand_internal.lock_limits();
+        most := least(max_jobs, errand_internal.rate_room(claim_v1.queue));
         if may_claim and most = 0 then
             return query
             select null::bigint, null::bigint, null::text, null::smallint, null::smallint, null::smallint,
                 null::timestamptz, null::timestamptz, null::timestamptz, null::jsonb, null::jsonb, null::smallint,
-                0::bigint, newest_transaction, seen, 0, null::text, errand.rate_wait(claim_v1.queue);
+                0::bigint, newest_transaction, seen, 0, null::text, errand_internal.rate_wait(claim_v1.queue);
         end if;
     end if;
     if not may_claim or most = 0 then
@@ -154,7 +156,7 @@ begin
         -- Their positions are above it, so no mark moves by them.
         newest_position := least(newest_position, current_setting('errand.position_before')::bigint);
         perform set_config('errand.released', '', true);
-        met := met || errand.pick_released(
+        met := met || errand_internal.pick_released(
             claim_v1.queue, kinds, priorities, marks, released, most - coalesce(cardinality(met), 0));
     end if;
     locked := nullif(met, '{}');
@@ -215,7 +217,7 @@ begin
             picked := picked || locked;
         else
             is_checked := true;
-            select * into admitted from errand.admit(undecided, checked, begin_left);
+            select * into admitted from errand_internal.admit(undecided, checked, begin_left);
             if cardinality(undecided) = cardinality(locked) then
                 picked := picked || admitted.fit;
             else
@@ -244,16 +246,16 @@ begin
         room := least(most - coalesce(cardinality(picked), 0), most + 100 - visited);
         if admitted.blocked * 2 >= scanned then
             -- So that a claim of few jobs decides on more than those at once.
-            blocked := blocked + errand.clear_blocked(claim_v1.queue, kinds, priorities, starts, checked, 100);
+            blocked := blocked + errand_internal.clear_blocked(claim_v1.queue, kinds, priorities, starts, checked, 100);
         end if;
     end loop;
     if blocked >= 100 then
         locked := nullif(
-            errand.pick_beyond(
+            errand_internal.pick_beyond(
                 claim_v1.queue, kinds, priorities, marks, checked, picked, most - coalesce(cardinality(picked), 0)),
             '{}');
         if locked is not null then
-            select * into admitted from errand.admit(locked, checked, begin_left);
+            select * into admitted from errand_internal.admit(locked, checked, begin_left);
             picked := picked || admitted.fit;
             begin_left := begin_left - admitted.begun;
             left_over := least(left_over, admitted.rest);
@@ -263,7 +265,7 @@ begin
     if picked is not null and (needs_trim or last_attempts > begin_left) then
         select trimmed.fit, least(left_over, trimmed.rest)
         into picked, left_over
-        from errand.trim_claim(picked, coalesce(begin_now, max_jobs)) as trimmed;
+        from errand_internal.trim_claim(picked, coalesce(begin_now, max_jobs)) as trimmed;
         is_checked := true;
     end if;
     if is_checked then
@@ -274,7 +276,7 @@ begin
     end if;
     if blocked >= 100 then
         left_over := 'more';
-        perform errand.clear_blocked(
+        perform errand_internal.clear_blocked(
             claim_v1.queue, kinds, priorities, marks, checked,
             case when picked is null and not durable then 20000 else 2000 end);
     end if;
@@ -283,7 +285,7 @@ begin
         newest_position := 0;
     end if;
     if is_rated and cardinality(picked) = most then
-        room_in := errand.rate_wait(claim_v1.queue, most);
+        room_in := errand_internal.rate_wait(claim_v1.queue, most);
     end if;
     -- now() may lie before run_at: the transaction may have waited since.
     started := clock_timestamp();
@@ -294,10 +296,10 @@ begin
     where job.ctid = any (picked)
     returning
         job.id, job.queue_position, job.kind, job.attempt, job.max_attempts, job.priority, job.created_at, job.run_at,
-        job.started_at, coalesce(job.payload, errand.large_payload(job.payload_day, job.id)),
+        job.started_at, coalesce(job.payload, errand_internal.large_payload(job.payload_day, job.id)),
         case
             when num_nonnulls(job.not_after, job.guard, job.limit_key, job.tags, job.options) = 0 then null
-            else errand.job_options(job)
+            else errand_internal.job_options(job)
         end,
         job.crashes, newest_position, newest_transaction, seen, most, left_over, room_in;
     get diagnostics claimed = row_count;
@@ -311,7 +313,7 @@ begin
     insert into errand.claim (worker_id, epoch, job_ids) values (claim_v1.worker_id, claim_v1.epoch, ids);
     if is_rated then
         -- After the start: a span counts from it.
-        perform errand.rate_spend(claim_v1.queue, claimed);
+        perform errand_internal.rate_spend(claim_v1.queue, claimed);
     end if;
 end
 $$;

@@ -6,7 +6,7 @@
 -- worker's; the handler must roll back. unwanted: the job's guard says no now; the handler must roll back.
 --
 -- Raises ER413 for an output of more than 256 KB as text: what the handler has written must not commit.
-create or replace function errand.commit_v1(
+create or replace function errand_internal.commit_v1(
     worker_id bigint, id bigint, queue_position bigint, outcome text, error text, delay_ms bigint, output jsonb,
     due timestamptz, circuit text, out state text, out completed_by bigint,
     out error_id text
@@ -16,8 +16,8 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 declare
     held errand.job;
 begin
-    if errand.output_problem(output) is not null then
-        raise exception '%', errand.output_problem(output) using errcode = 'ER413';
+    if errand_internal.output_problem(output) is not null then
+        raise exception '%', errand_internal.output_problem(output) using errcode = 'ER413';
     end if;
     select * into held
     from errand.job
@@ -25,14 +25,14 @@ begin
         and job.worker_id = commit_v1.worker_id and job.state = 'running'
     for update skip locked;
     if not found then
-        state := case when errand.is_held_by(worker_id, id, queue_position) then 'locked' else 'revoked' end;
+        state := case when errand_internal.is_held_by(worker_id, id, queue_position) then 'locked' else 'revoked' end;
         return;
-    elsif held.guard is not null and not errand.still_wanted(held) then
+    elsif held.guard is not null and not errand_internal.still_wanted(held) then
         state := 'unwanted';
         return;
     end if;
     select written.completed_by, written.error_ids[1] into completed_by, error_id
-    from errand.complete_v1(
+    from errand_internal.complete_v1(
         worker_id, array[id], array[queue_position], array[outcome], array[error], array[delay_ms], array[output],
         array[due], array[circuit]) as written;
     state := 'completed';

@@ -17,8 +17,8 @@
 -- says no now, whether it succeeded or was to be retried. The fence is the position, as in finish_v1. Returns the ids
 -- that were refused; as locked those to write again a moment later, because another session has locked their rows or
 -- the guards have taken 250 ms; the transaction, as in finish_v1; and the ids of jobs whose attempt failed, each with
--- the errand.error_id of its error, for the worker's log.
-create or replace function errand.complete_v1(
+-- the errand_internal.error_id of its error, for the worker's log.
+create or replace function errand_internal.complete_v1(
     worker_id bigint, ids bigint[], positions bigint[], outcomes text[], errors text[], delays_ms bigint[],
     outputs jsonb[], dues timestamptz[], circuits text[], out refused bigint[], out locked bigint[],
     out completed_by bigint, out failing bigint[], out error_ids text[]
@@ -54,20 +54,20 @@ begin
             and worker_id = complete_v1.worker_id and state = 'running'
         for update skip locked;
         if not found then
-            if errand.is_held_by(complete_v1.worker_id, result.id, result.queue_position) then
+            if errand_internal.is_held_by(complete_v1.worker_id, result.id, result.queue_position) then
                 locked := locked || result.id;
             else
                 refused := refused || result.id;
             end if;
             continue;
         end if;
-        if result.output is not null and errand.output_problem(result.output) is not null then
-            result.error := errand.output_problem(result.output);
+        if result.output is not null and errand_internal.output_problem(result.output) is not null then
+            result.error := errand_internal.output_problem(result.output);
             result.output := null;
             result.outcome := 'failed';
         end if;
         asks := held.guard is not null and result.outcome in ('succeeded', 'retried', 'snoozed', 'parked');
-        if asks and not errand.has_time_for(held.guard) then
+        if asks and not errand_internal.has_time_for(held.guard) then
             locked := locked || result.id;
             continue;
         end if;
@@ -84,15 +84,15 @@ begin
         end if;
         if result.outcome in ('retried', 'failed') then
             failing := failing || result.id;
-            error_ids := error_ids || errand.error_id(
-                errand.fingerprint(result.error), (select error_key from errand.home where is_only));
+            error_ids := error_ids || errand_internal.error_id(
+                errand_internal.fingerprint(result.error), (select error_key from errand.home where is_only));
         end if;
         case
-            when asks and not errand.still_wanted(held) then
+            when asks and not errand_internal.still_wanted(held) then
                 if result.outcome = 'retried' then
-                    held.attempts := errand.attempt_record(held, worker, 'retried', result.error);
+                    held.attempts := errand_internal.attempt_record(held, worker, 'retried', result.error);
                 end if;
-                perform errand.move_to_history(
+                perform errand_internal.move_to_history(
                     held, 'obsolete', result.output, format('guard %s said no at completion', held.guard));
             when result.outcome = 'released' then
                 update errand.job
@@ -108,7 +108,7 @@ begin
                     run_at = due
                 where id = held.id;
             when result.outcome = 'parked' then
-                perform errand.check_circuit('park', result.circuit);
+                perform errand_internal.check_circuit('park', result.circuit);
                 update errand.job
                 set state = 'parked', attempt = attempt - 1, crashes = 0, queue_position = null, worker_id = null,
                     parked_for = 'circuit:' || result.circuit,
@@ -124,18 +124,18 @@ begin
                 update errand.job
                 set state = case when due <= now() then 'available' else 'scheduled' end,
                     crashes = 0, queue_position = null, worker_id = null, run_at = due,
-                    attempts = errand.attempt_record(held, worker, 'retried', result.error)
+                    attempts = errand_internal.attempt_record(held, worker, 'retried', result.error)
                 where id = held.id;
             when result.outcome in ('failed', 'retried') then
-                held.attempts := errand.attempt_record(held, worker, 'failed', result.error);
-                perform errand.move_to_failed(held, result.error);
+                held.attempts := errand_internal.attempt_record(held, worker, 'failed', result.error);
+                perform errand_internal.move_to_failed(held, result.error);
             when result.outcome = 'cancelled' then
-                held.attempts := errand.attempt_record(held, worker, 'cancelled', result.error);
-                perform errand.move_to_history(held, 'cancelled', null, result.error);
+                held.attempts := errand_internal.attempt_record(held, worker, 'cancelled', result.error);
+                perform errand_internal.move_to_history(held, 'cancelled', null, result.error);
             when result.outcome = 'obsolete' then
-                perform errand.move_to_history(held, 'obsolete', null, result.error);
+                perform errand_internal.move_to_history(held, 'obsolete', null, result.error);
             when result.outcome = 'succeeded' then
-                perform errand.move_to_history(held, 'succeeded', result.output, null);
+                perform errand_internal.move_to_history(held, 'succeeded', result.output, null);
             else
                 raise exception 'complete_v1: outcome: expected succeeded, retried, snoozed, released, parked, failed, '
                     'cancelled or obsolete, got %', quote_nullable(result.outcome) using errcode = 'ER422';
@@ -150,13 +150,13 @@ begin
         group by circuit
         order by circuit
     loop
-        perform errand.circuit_failed(result.circuit, result.due, result.error, result.failures::int);
+        perform errand_internal.circuit_failed(result.circuit, result.due, result.error, result.failures::int);
     end loop;
     if snoozed <> '{}' then
-        perform errand.probes_snoozed(snoozed);
+        perform errand_internal.probes_snoozed(snoozed);
     end if;
     if 'released' = any (outcomes) then
-        perform errand.wake();
+        perform errand_internal.wake();
     end if;
 end
 $$;

@@ -3,9 +3,10 @@
 -- worker_ids are all ids of the process, the current one first: the rows carry that. counts is an array of {queue,
 -- kind, outcome, jobs, wait_ms, run_ms, wait_histogram, run_histogram}; the histograms are optional. upto and beyond
 -- say of which transactions all completions are counted now, as in errand.counted. If housekeeping counts the current
--- id as lost, nothing is added: errand.count_missed_completions counts them.
-create or replace function errand.count_finished_v1(worker_ids bigint[], counts jsonb, upto bigint, beyond bigint[])
-returns void
+-- id as lost, nothing is added: errand_internal.count_missed_completions counts them.
+create or replace function errand_internal.count_finished_v1(
+    worker_ids bigint[], counts jsonb, upto bigint, beyond bigint[]
+) returns void
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 as $$
@@ -28,7 +29,7 @@ begin
     on conflict on constraint finished_per_minute_pkey do update
     set jobs = kept.jobs + excluded.jobs, wait_ms = kept.wait_ms + excluded.wait_ms,
         run_ms = kept.run_ms + excluded.run_ms,
-        wait_histogram = errand.add_histograms(kept.wait_histogram, excluded.wait_histogram),
-        run_histogram = errand.add_histograms(kept.run_histogram, excluded.run_histogram);
+        wait_histogram = errand_internal.add_histograms(kept.wait_histogram, excluded.wait_histogram),
+        run_histogram = errand_internal.add_histograms(kept.run_histogram, excluded.run_histogram);
 end
 $$;

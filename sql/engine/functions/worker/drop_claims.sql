@@ -1,5 +1,5 @@
 -- drop_claims: removes the records of these workers' claims, except those with a job that they still hold.
-create or replace function errand.drop_claims(worker_ids bigint[]) returns void
+create or replace function errand_internal.drop_claims(worker_ids bigint[]) returns void
 language plpgsql
 set search_path = pg_catalog, errand, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off
 as $$

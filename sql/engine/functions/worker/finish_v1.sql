@@ -4,13 +4,13 @@
 -- The fence is the position at which the job was claimed. A job draws a new position whenever it becomes available, so
 -- a late completion of an earlier attempt changes nothing. Returns the ids that were refused; the ids whose rows
 -- another session has locked, to be written again a moment later; and the transaction that completed the others, by
--- which errand.count_missed_completions knows them.
+-- which errand_internal.count_missed_completions knows them.
 --
 -- The position is compared through coalesce wherever a job is found by its id, so that the planner never takes
 -- errand.job_position_index for it. If the last VACUUM found the queue nearly empty and an old snapshot keeps millions
 -- of dead entries, the planner takes that index for as small as the table. A read of all of it for a single job takes
 -- seconds.
-create or replace function errand.finish_v1(
+create or replace function errand_internal.finish_v1(
     worker_id bigint, ids bigint[], positions bigint[], out refused bigint[], out locked bigint[],
     out completed_by bigint
 )
@@ -56,7 +56,7 @@ begin
         order by id
         for update skip locked
     loop
-        perform errand.move_to_history(held, 'succeeded', null, null);
+        perform errand_internal.move_to_history(held, 'succeeded', null, null);
         finished := finished || held.id;
     end loop;
     refused := array(select unnest(ids) except select unnest(finished));

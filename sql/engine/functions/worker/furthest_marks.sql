@@ -1,5 +1,5 @@
 -- furthest_marks: returns the highest of several workers' marks, by queue and priority.
-create or replace function errand.furthest_marks(known jsonb[]) returns jsonb
+create or replace function errand_internal.furthest_marks(known jsonb[]) returns jsonb
 language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     select coalesce(jsonb_object_agg(queue, best), '{}')
     from (

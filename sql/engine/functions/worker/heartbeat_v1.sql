@@ -11,10 +11,11 @@
 -- older and younger are the numbers of other workers that do housekeeping: the oldest ones do it for all. A worker
 -- counts for half its lease after a heartbeat.
 --
--- started is errand.server_start(). The marks are stored for other workers only if they were taken under that start.
+-- started is errand_internal.server_start(). The marks are stored for other workers only if they were taken under that
+-- start.
 --
 -- One scan of errand.worker serves all of it, since each of many workers makes this call every few seconds.
-create or replace function errand.heartbeat_v1(
+create or replace function errand_internal.heartbeat_v1(
     worker_ids bigint[], running int, marks jsonb, marks_started text
 ) returns table (alive bigint[], published jsonb, started text, peers int, older int, younger int)
 language plpgsql security definer
@@ -27,14 +28,14 @@ declare
     own_marks jsonb;
 begin
     perform set_config('synchronous_commit', 'off', true);
-    started := errand.server_start();
+    started := errand_internal.server_start();
     own_marks := case when marks_started = started then heartbeat_v1.marks else '{}' end;
     update errand.worker
     set heartbeat_at = now(), running = heartbeat_v1.running, server_start = heartbeat_v1.started, marks = own_marks,
         marks_moved_at = case when worker.marks = own_marks then least(marks_moved_at, now()) else now() end
     where id in (select own.id from errand.worker as own where own.id = any (worker_ids) for update skip locked)
-        and errand.is_home();
-    alive := array(select id from errand.worker where id = any (worker_ids) and errand.is_home());
+        and errand_internal.is_home();
+    alive := array(select id from errand.worker where id = any (worker_ids) and errand_internal.is_home());
     select
         (array_agg(other.marks order by other.heartbeat_at desc) filter (
             where other.marks_moved_at > now() - other.lease and other.server_start = own.server_start
@@ -48,7 +49,7 @@ begin
     join errand.worker as other on other.id <> all (worker_ids) and other.heartbeat_at > now() - other.lease
     cross join lateral (select other.heartbeat_at > now() - other.lease / 2) as age(is_fresh)
     where own.id = worker_ids[1];
-    published := case when stored is null then '{}' else errand.furthest_marks(stored) end;
+    published := case when stored is null then '{}' else errand_internal.furthest_marks(stored) end;
     return next;
 end
 $$;

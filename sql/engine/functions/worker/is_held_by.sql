@@ -1,5 +1,7 @@
 -- is_held_by: returns whether a worker runs the job at that position, by what is committed.
-create or replace function errand.is_held_by(worker_id bigint, id bigint, queue_position bigint) returns boolean
+create or replace function errand_internal.is_held_by(
+    worker_id bigint, id bigint, queue_position bigint
+) returns boolean
 language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     select exists (
         select

@@ -1,6 +1,6 @@
 -- job_options: returns what the worker reads of a job's options: those that it alone reads, with not_after
 -- (microseconds since 2000), guard, limit_key and tags.
-create or replace function errand.job_options(job errand.job) returns jsonb
+create or replace function errand_internal.job_options(job errand.job) returns jsonb
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select coalesce(job.options, '{}') || jsonb_strip_nulls(jsonb_build_object(
         'not_after', case

@@ -1,7 +1,7 @@
 -- leave_v1: ends a worker's lease. With in_doubt, jobs that are still claimed under its id are handed back without
 -- counting an attempt: the result of their claim was lost, so they never started. Jobs that another session has locked
 -- stay as they are, and so do those of a claim that is still running: housekeeping rescues them.
-create or replace function errand.leave_v1(worker_id bigint, in_doubt boolean) returns int
+create or replace function errand_internal.leave_v1(worker_id bigint, in_doubt boolean) returns int
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off
@@ -20,14 +20,14 @@ begin
         where id in (
             select held.id
             from errand.job as held
-            where held.id = any (errand.claimed_by(array[leave_v1.worker_id]))
+            where held.id = any (errand_internal.claimed_by(array[leave_v1.worker_id]))
                 and held.state = 'running' and held.worker_id = leave_v1.worker_id
             for update skip locked);
         get diagnostics released = row_count;
     end if;
-    perform errand.drop_claims(array[leave_v1.worker_id]);
-    perform errand.lower_wake_flag();
-    perform errand.wake();
+    perform errand_internal.drop_claims(array[leave_v1.worker_id]);
+    perform errand_internal.lower_wake_flag();
+    perform errand_internal.wake();
     return released;
 end
 $$;

@@ -4,7 +4,7 @@
 -- A claim beside another one finds the rows that the other has claimed since its snapshot, locks each, and only then
 -- sees that it is taken. Their outcomes can't be written meanwhile. Four sessions that claimed and finished 500 jobs at
 -- a time spent 1.35 times the CPU of one for each job; one after the other they spend 1.07.
-create or replace function errand.lock_claims() returns void
+create or replace function errand_internal.lock_claims() returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp set lock_timeout = '100ms' as $$
 begin
     lock table errand.claims_lock in share update exclusive mode;

@@ -7,7 +7,7 @@
 -- meanwhile most of what it found was claimed. A worker that returned to that position would read all positions since.
 -- While its claim took so long, the others would count it as a long-running writer and return as well, and all would
 -- stay slow.
-create or replace function errand.lowest_waiting_v1(
+create or replace function errand_internal.lowest_waiting_v1(
     queue text, kinds text[], scanned bigint[], marks bigint[]
 ) returns bigint[]
 -- Volatile, so that the second scan has a snapshot of its own.

@@ -1,12 +1,13 @@
 -- move_to_failed: moves one job, as given, from errand.job to errand.failed.
 --
 -- The payload goes with it, so a failure does not keep a day of errand.payload for 30 days.
-create or replace function errand.move_to_failed(job errand.job, error text) returns void
+create or replace function errand_internal.move_to_failed(job errand.job, error text) returns void
 language sql set search_path = pg_catalog, errand, pg_temp as $$
     delete from errand.job as live where live.id = job.id;
     insert into errand.failed (id, :request_columns, :attempt_columns, attempts, payload, error)
     select
-        id, :request_columns, :attempt_columns, attempts, coalesce(payload, errand.take_payload(payload_day, id)),
+        id, :request_columns, :attempt_columns, attempts,
+        coalesce(payload, errand_internal.take_payload(payload_day, id)),
         left(coalesce(move_to_failed.error, 'no reason given'), 4000)
     from (select job.*) as given;
 $$;

@@ -1,5 +1,7 @@
 -- move_to_history: moves one job, as given, from errand.job to the history.
-create or replace function errand.move_to_history(job errand.job, state text, output jsonb, reason text) returns void
+create or replace function errand_internal.move_to_history(
+    job errand.job, state text, output jsonb, reason text
+) returns void
 language sql set search_path = pg_catalog, errand, pg_temp as $$
     delete from errand.job as live where live.id = job.id;
     insert into errand.history (

@@ -10,7 +10,7 @@
 --
 -- overdue says that a scheduled job is due since 0.6 to 3 s and still isn't available: the workers that should promote
 -- such jobs don't. The bounds keep the scan short, however many jobs were promoted before.
-create or replace function errand.probe_v1(
+create or replace function errand_internal.probe_v1(
     queues text[], kinds text[], marks bigint[], arm boolean, out busy text[], out room_in_us bigint,
     out overdue boolean
 )
@@ -25,7 +25,7 @@ as $$
 #variable_conflict use_column
 begin
     if arm then
-        perform errand.set_wake_flag_v1(true);
+        perform errand_internal.set_wake_flag_v1(true);
     end if;
     busy := array(
         select asked.queue
@@ -55,7 +55,7 @@ begin
     if exists (select from errand.rate where rate.queue = any (busy)) then
         select coalesce(array_agg(due.queue) filter (where due.wait is null), '{}'), min(due.wait)
         into busy, room_in_us
-        from (select queue, errand.rate_wait(queue) as wait from unnest(busy) as queue) as due;
+        from (select queue, errand_internal.rate_wait(queue) as wait from unnest(busy) as queue) as due;
     end if;
 end
 $$;

@@ -3,14 +3,14 @@
 -- reports is an array of {job_id, queue_position, attempt, fraction, message, output, log}. A field that is null stays
 -- as it was within the same attempt. An older attempt changes nothing. In place of an output of more than 256 KB as
 -- text, its size is stored.
-create or replace function errand.record_progress_v1(reports jsonb) returns void
+create or replace function errand_internal.record_progress_v1(reports jsonb) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 begin
     perform set_config('synchronous_commit', 'off', true);
     insert into errand.progress as known (job_id, queue_position, attempt, fraction, message, output, log)
     select
         job_id, queue_position, attempt, fraction, left(message, 1000),
-        coalesce(to_jsonb(errand.output_problem(output)), output), log
+        coalesce(to_jsonb(errand_internal.output_problem(output)), output), log
     from jsonb_to_recordset(reports) as report(
         job_id bigint, queue_position bigint, attempt smallint, fraction real, message text, output jsonb, log text[])
     order by job_id

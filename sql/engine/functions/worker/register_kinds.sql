@@ -7,7 +7,7 @@
 -- Raises ER409 for another definition of a kind that a live worker of another login has registered: a stolen login
 -- can't take over the jobs of other programs. Raises ER422 for a retention of less than a day: such a login can't
 -- delete what has just ended. errand.set_retention allows less.
-create or replace function errand.register_kinds(kinds jsonb) returns void
+create or replace function errand_internal.register_kinds(kinds jsonb) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     given record;

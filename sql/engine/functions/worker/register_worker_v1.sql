@@ -5,7 +5,7 @@
 -- {name, queue, max_attempts, priority, …}: see errand.register_kinds.
 -- Returns the new id, and for each queue the marks that workers of the same kinds have stored, including those that
 -- have left or were lost (none: start at 0). A mark is valid for every worker for as long as the server runs. started
--- is errand.server_start(), under which they were taken.
+-- is errand_internal.server_start(), under which they were taken.
 --
 -- earlier has the ids of the same process that still have a lease. If one of them is drained, so is the new one.
 -- slots is how many jobs it runs at once, for errand.workers; queue_slots is the same for each of its queues, for
@@ -13,8 +13,8 @@
 -- housekeepers is how many other live workers do, all of them older: the oldest ones do it for all.
 --
 -- Raises ER421 if the database is a copy that nobody has adopted, ER422 for a longer lease, and ER409 as
--- errand.register_kinds does.
-create or replace function errand.register_worker_v1(
+-- errand_internal.register_kinds does.
+create or replace function errand_internal.register_worker_v1(
     name text, version text, lease interval, queues text[], kinds jsonb, earlier bigint[] default null,
     slots int default null, housekeeping boolean default false, heartbeat_interval interval default null,
     queue_slots int[] default null
@@ -24,9 +24,9 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 declare
     names text[] := array(select kind ->> 'name' from jsonb_array_elements(kinds) as kind order by 1);
 begin
-    perform errand.check_home();
-    perform errand.check_lease(register_worker_v1.lease);
-    perform errand.register_kinds(kinds);
+    perform errand_internal.check_home();
+    perform errand_internal.check_lease(register_worker_v1.lease);
+    perform errand_internal.register_kinds(kinds);
     return query
     with entered as (
         insert into errand.worker (
@@ -39,7 +39,7 @@ begin
                 register_worker_v1.lease / 3),
             register_worker_v1.queues,
             names, register_worker_v1.slots, register_worker_v1.queue_slots, register_worker_v1.housekeeping,
-            hashtext(register_worker_v1.queues::text || names::text), errand.server_start(),
+            hashtext(register_worker_v1.queues::text || names::text), errand_internal.server_start(),
             earlier.drained_at, earlier.drained_by, earlier.drained_reason
         from (select) as one
         left join (
@@ -57,7 +57,7 @@ begin
     )
     select
         entered.id,
-        errand.furthest_marks(array(
+        errand_internal.furthest_marks(array(
             select stored.marks
             from (
                 (select other.marks, other.kinds, other.server_start from errand.worker as other)

@@ -1,7 +1,7 @@
 -- release_v1: releases jobs that wait for the slots of these limit keys, whose jobs have just completed in the same
 -- transaction. A claim after it takes the released jobs at once. If another session holds the limits' lock,
 -- housekeeping releases them within 200 ms.
-create or replace function errand.release_v1(limit_keys text[]) returns void
+create or replace function errand_internal.release_v1(limit_keys text[]) returns void
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -14,12 +14,13 @@ begin
     for key in
         select distinct asked
         from unnest(limit_keys) as asked
-        where errand.limit_of(asked) is not null or exists (select from errand.job where parked_for = 'limit:' || asked)
+        where errand_internal.limit_of(asked) is not null
+            or exists (select from errand.job where parked_for = 'limit:' || asked)
         order by asked
     loop
         -- Before the scan: a running claim may park a job for the slot that is now free.
-        exit when not errand.lock_limits();
-        perform errand.release_limit(key);
+        exit when not errand_internal.lock_limits();
+        perform errand_internal.release_limit(key);
     end loop;
 end
 $$;

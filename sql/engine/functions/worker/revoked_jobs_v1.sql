@@ -1,7 +1,7 @@
 -- revoked_jobs_v1: returns those of the given jobs that the worker no longer holds at their positions: an operator has
 -- cancelled them, or they were rescued. Raises 55P03 if errand.job is locked for longer than half a second, because a
 -- heartbeat waits for this call.
-create or replace function errand.revoked_jobs_v1(job_ids bigint[], positions bigint[]) returns bigint[]
+create or replace function errand_internal.revoked_jobs_v1(job_ids bigint[], positions bigint[]) returns bigint[]
 language plpgsql stable security definer
 set search_path = pg_catalog, errand, pg_temp
 set lock_timeout = '500ms'
@@ -12,7 +12,7 @@ begin
     return array(
         select asked.id
         from unnest(job_ids, positions) as asked(id, queue_position)
-        -- No join: as errand.finish_v1 explains, the planner could read a whole index for it.
+        -- No join: as errand_internal.finish_v1 explains, the planner could read a whole index for it.
         where (
             select held.queue_position from errand.job as held where held.id = asked.id and held.state = 'running'
         ) is distinct from asked.queue_position);

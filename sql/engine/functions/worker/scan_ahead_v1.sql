@@ -8,7 +8,7 @@
 -- high is the newest position, latest the newest transaction id, and snapshot the one from before the scan, as in
 -- errand.claim_v1. The call then takes a transaction id of its own. So the snapshot of the next call lists all
 -- transactions that run now, and a worker can set aside those that run for long.
-create or replace function errand.scan_ahead_v1(
+create or replace function errand_internal.scan_ahead_v1(
     queue text, kinds text[], marks bigint[], step bigint,
     out lowest bigint[], out high bigint, out latest bigint, out snapshot pg_snapshot
 )
@@ -20,8 +20,8 @@ as $$
 begin
     high := (select case when is_called then last_value else 0 end from errand.job_position);
     snapshot := pg_current_snapshot();
-    latest := errand.latest_transaction(snapshot);
-    lowest := errand.lowest_waiting_v1(
+    latest := errand_internal.latest_transaction(snapshot);
+    lowest := errand_internal.lowest_waiting_v1(
         queue, kinds, array(select mark + 1 from unnest(marks) with ordinality as one(mark, level) order by level),
         array(select mark + step from unnest(marks) with ordinality as one(mark, level) order by level));
     perform pg_current_xact_id();

@@ -1,6 +1,6 @@
 -- server_start: returns a text that differs after each restart of the server, on another server (restored, promoted),
 -- and after recovery from a crash. Then positions may be drawn a second time, and all marks are void.
-create or replace function errand.server_start() returns text
+create or replace function errand_internal.server_start() returns text
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     -- Recovery from a crash keeps the postmaster running, and resets the statistics.
     select concat_ws(

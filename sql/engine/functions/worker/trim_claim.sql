@@ -4,7 +4,7 @@
 -- those on their last attempt, of a crash, or with the slot of a limit. So is everything beyond 16 MiB of payloads as
 -- text (rest = 'more'). A job whose payload alone is longer, or can't be written as text, moves to errand.failed: no
 -- worker could receive it.
-create or replace function errand.trim_claim(picked tid[], begin_now int, out fit tid[], out rest text)
+create or replace function errand_internal.trim_claim(picked tid[], begin_now int, out fit tid[], out rest text)
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     most constant int := 16777216;
@@ -26,9 +26,9 @@ begin
             rest := coalesce(rest, 'slots');
             continue;
         end if;
-        size := coalesce(held.payload_bytes, errand.payload_bytes(held.payload, most));
+        size := coalesce(held.payload_bytes, errand_internal.payload_bytes(held.payload, most));
         if size is null or size > most then
-            perform errand.move_to_failed(
+            perform errand_internal.move_to_failed(
                 held, format('payload: expected at most %s bytes as text, got %s', most, coalesce(size::text, 'more')));
             rest := 'more';
             continue;

@@ -7,7 +7,7 @@
 -- changes nothing, and neither an attempt nor a crash is counted. errand.health tells of it for an hour.
 --
 -- Raises 55P03 if errand.job is locked for longer than half a second, because a heartbeat waits for this call.
-create or replace function errand.unheld_jobs_v1(
+create or replace function errand_internal.unheld_jobs_v1(
     worker_id bigint, before_epoch int, job_ids bigint[], positions bigint[], known bigint[]
 ) returns table (job_id bigint, queue_position bigint, is_taken_back boolean)
 language plpgsql security definer
@@ -52,7 +52,7 @@ begin
             if found then
                 update errand.job
                 set state = 'available', attempt = held.attempt - 1,
-                    attempts = errand.attempt_record(held, name, 'released', 'its worker held it no more')
+                    attempts = errand_internal.attempt_record(held, name, 'released', 'its worker held it no more')
                 where id = held.id;
                 taken := taken || held.id;
                 is_taken_back := true;
@@ -61,10 +61,10 @@ begin
         return next;
     end loop;
     if taken <> '{}' then
-        perform errand.record_action(
+        perform errand_internal.record_action(
             'take_back', jsonb_build_object('worker_id', unheld_jobs_v1.worker_id, 'worker', name),
             'its worker held it no more', taken);
-        perform errand.wake();
+        perform errand_internal.wake();
     end if;
 end
 $$;

@@ -1,4 +1,4 @@
--- clear: drops all that errand.front_script has made, before it makes it anew in the same transaction.
+-- clear: drops all that errand_internal.front_script has made, before it makes it anew in the same transaction.
 --
 -- Those are the functions and views of the schema errand, and what in errand_front has no comment.
 create or replace function errand_front.clear() returns void

@@ -5,5 +5,5 @@ language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     run on all;
     select one.id as job_id, errand.cell() as cell
     from unnest(ids) as one(id)
-    where errand.state_of(one.id) is not null;
+    where errand_internal.state_of(one.id) is not null;
 $$;

@@ -3,5 +3,5 @@ create or replace function errand_front.jobs_left_at(place int) returns bigint
 language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     cluster errand_front.cluster();
     run on place;
-    select errand.jobs_left_v1();
+    select errand_internal.jobs_left_v1();
 $$;

@@ -4,5 +4,5 @@ create or replace function errand_front.key_slots_at(place int) returns setof in
 language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     cluster errand_front.cluster();
     run on place;
-    select taken from errand.key_slots_v1() as taken;
+    select taken from errand_internal.key_slots_v1() as taken;
 $$;

@@ -5,5 +5,5 @@ create or replace function errand_front.loads_on_all() returns table (
 language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     cluster errand_front.cluster();
     run on all;
-    select errand.cell(), one.* from errand.cell_load_v1() as one;
+    select errand.cell(), one.* from errand_internal.cell_load_v1() as one;
 $$;

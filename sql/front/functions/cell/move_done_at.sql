@@ -3,5 +3,5 @@ create or replace function errand_front.move_done_at(place int, move uuid, batch
 language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     cluster errand_front.cluster();
     run on place;
-    select errand.move_done_v1($2, $3);
+    select errand_internal.move_done_v1($2, $3);
 $$;

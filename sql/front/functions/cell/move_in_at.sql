@@ -3,5 +3,5 @@ create or replace function errand_front.move_in_at(place int, move uuid, batch i
 language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     cluster errand_front.cluster();
     run on place;
-    select errand.move_in_v1($2, $3, $4::errand.moving_job[]);
+    select errand_internal.move_in_v1($2, $3, $4::errand.moving_job[]);
 $$;

@@ -5,5 +5,5 @@ create or replace function errand_front.move_out_at(
 language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     cluster errand_front.cluster();
     run on place;
-    select taken.* from errand.move_out_v1($2, $3, $4, $5, $6, $7, $8) as taken;
+    select taken.* from errand_internal.move_out_v1($2, $3, $4, $5, $6, $7, $8) as taken;
 $$;

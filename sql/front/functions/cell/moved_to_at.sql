@@ -3,5 +3,5 @@ create or replace function errand_front.moved_to_at(place int, ids bigint[]) ret
 language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     cluster errand_front.cluster();
     run on place;
-    select moved.* from errand.moved_to_v1(ids) as moved;
+    select moved.* from errand_internal.moved_to_v1(ids) as moved;
 $$;

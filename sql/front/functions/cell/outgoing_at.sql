@@ -5,5 +5,5 @@ returns table (move uuid, batch int, to_cell int, jobs text)
 language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     cluster errand_front.cluster();
     run on place;
-    select leaving.* from errand.outgoing_v1($2) as leaving;
+    select leaving.* from errand_internal.outgoing_v1($2) as leaving;
 $$;

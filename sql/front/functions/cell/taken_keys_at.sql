@@ -3,5 +3,5 @@ create or replace function errand_front.taken_keys_at(place int, keys text[]) re
 language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     cluster errand_front.cluster();
     run on place;
-    select taken from errand.taken_keys_v1(keys) as taken;
+    select taken from errand_internal.taken_keys_v1(keys) as taken;
 $$;
