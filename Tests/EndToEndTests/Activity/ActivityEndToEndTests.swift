@@ -14,12 +14,13 @@ import Testing
             let fixture = try await PushFixture(database, configuration)
             var workers = [try fixture.worker(), try fixture.worker()]
             try await fixture.start(count, dueIn: Hardness.isFull ? .seconds(20) : .seconds(1), over: span)
-            // They are killed while they run jobs: running jobs are at risk.
+            // They are killed while they run jobs: running jobs are at risk. A third kill could be the third crash of
+            // the one job that its worker runs, which fails such a job for good.
             var running = 0
-            for part in 1...3 {
+            for part in 1...2 {
                 #expect(
                     try await database.becomes(
-                        "count(*) >= \(count * part / 5) from errand.history where kind = 'activity_end'",
+                        "count(*) >= \(count * part / 3) from errand.history where kind = 'activity_end'",
                         within: .seconds(120)))
                 workers[0].send(SIGKILL)
                 #expect(try await workers[0].exit() == -SIGKILL)
@@ -42,6 +43,8 @@ import Testing
                 """)
             #expect(ends.count == count)
             #expect(again <= running)
+            let failed = try await database.query("select error from errand.failed").column(0, as: String?.self)
+            #expect(failed == [])
             #expect(try await database.count("from activity.activity where state <> 'ended'") == 0)
             if Hardness.isFull { #expect(count - inTime <= running) }
             try expectGrowingTimestamps(fixture)
