@@ -78,7 +78,7 @@ cross join lateral (select now() - interval '30 days' * (1 - n::float8 / :failed
 insert into errand.action (done_at, jobs, who, action, target, reason, job_ids)
 select
     now() - interval '1 year' * (1 - n::float8 / 100000), 1, 'alice',
-    case when n % 1000 = 0 then 'pause' else 'retry' end,
+    case when n % 1000 = 0 then 'pause_queue' else 'retry' end,
     case when n % 1000 = 0 then jsonb_build_object('queue', 'queue_' || n / 1000 % 8) else '{}' end, 'a reason',
     case when n % 1000 <> 0 then array[:history + n] end
 from generate_series(1, 100000) as n;

@@ -20,7 +20,7 @@ NAMES = [
 ]
 SETUP = """
 select errand_internal.refresh_statistics_v1('0 s');
-select errand.schedule_put('nightly', '0 3 * * *', 'noop');
+select errand.put_schedule('nightly', '0 3 * * *', 'noop');
 """
 
 

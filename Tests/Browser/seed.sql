@@ -4,10 +4,10 @@
 select errand.set_limit('tenant/*', 2);
 select errand.set_rate('mail', per => '1 minute', allowed => 600);
 select errand.circuit_open('warehouse', 'the warehouse moves to another server', now() + interval '2 hours');
-select errand.schedule_put('nightly_report', '30 2 * * *', 'noop', time_zone => 'Europe/Berlin');
-select errand.schedule_put('stock_levels', 'every 5 min', 'noop');
-select errand.schedule_put('monthly_invoices', '0 6 1 * *', 'noop');
-select errand.schedule_pause('monthly_invoices', 'the tax rate changes first');
+select errand.put_schedule('nightly_report', '30 2 * * *', 'noop', time_zone => 'Europe/Berlin');
+select errand.put_schedule('stock_levels', 'every 5 min', 'noop');
+select errand.put_schedule('monthly_invoices', '0 6 1 * *', 'noop');
+select errand.pause_schedule('monthly_invoices', 'the tax rate changes first');
 insert into errand.tick (schedule, tick, enqueued_at, outcome)
 select 'stock_levels', due, due + interval '200 ms', case index when 4 then 'late' else 'enqueued' end
 from generate_series(1, 12) as index

@@ -195,7 +195,7 @@ def discard_a_group(shop, browser):
     browser.see(f"{failed} jobs are discarded")
     assert shop.psql("select count(*) from errand.failed where kind = 'noop'") == "0"
     # Another group's failures go in the background, which is what the page offers for more than 10,000.
-    shop.psql("select errand.bulk_start('discard', '{\"kind\": \"nothing_of_the_kind\"}', 'old')")
+    shop.psql("select errand.start_bulk('discard', '{\"kind\": \"nothing_of_the_kind\"}', 'old')")
     browser.press("Failures", within="header")
     browser.see("In the background", "nothing_of_the_kind")
 

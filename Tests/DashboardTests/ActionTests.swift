@@ -144,7 +144,7 @@ import Testing
             #expect(!shown.contains("action=\"/failures/bulk\""))
             #expect(
                 try await page.rows("select action, person || ': ' || reason from errand.audit order by id")
-                    == ["bulk_start alice: they left", "bulk_stop alice: the wrong ones"])
+                    == ["start_bulk alice: they left", "stop_bulk alice: the wrong ones"])
         }
     }
 }

@@ -86,7 +86,7 @@ import Testing
             ).map {
                 try $0.decode(String.self, String.self, String.self, String.self)
             }
-            #expect(audit.map(\.0) == ["edit", "retry"])
+            #expect(audit.map(\.0) == ["edit_job", "retry"])
             for entry in audit { #expect(entry.1 == "alice" && entry.2 == "errand_ops") }
             #expect(audit.map(\.3) == Array(repeating: reply.headers["x-request-id"] ?? "", count: 2))
             #expect(page.log.text.contains("acted for an operator") && !page.log.text.contains("hunter22"))

@@ -46,7 +46,7 @@ struct PreviousProgramTests {
                 return started
             }
             try await database.execute("select errand.set_limit('a', 5)")
-            try await database.execute("select errand.schedule_put('often', 'every 1 s', 'noop')")
+            try await database.execute("select errand.put_schedule('often', 'every 1 s', 'noop')")
             let load = Task { try await enqueue(on: database) }
 
             // All are old; the schema becomes new beneath them.

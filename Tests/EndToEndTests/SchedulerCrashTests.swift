@@ -12,7 +12,7 @@ import Testing
             try await database.execute(
                 Statement(
                     """
-                    select errand.schedule_put(
+                    select errand.put_schedule(
                         'hourly_' || number, 'every 1 h', 'noop', missed => 'all', max_catch_up => 1000)
                     from generate_series(1, $1) as number
                     """, [schedules]))

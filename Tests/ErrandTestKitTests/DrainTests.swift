@@ -86,7 +86,8 @@ import Testing
         try await withTestQueue([LetterHandler { _, _ in .done }]) { test in
             try await test.database.execute("select errand.enqueue('unheard_of')")
             try await test.queue.enqueue(Letter(to: "later"))
-            try await test.database.execute("select errand.pause('mail', 'by the test', now() + interval '1 hour')")
+            try await test.database.execute(
+                "select errand.pause_queue('mail', 'by the test', now() + interval '1 hour')")
             let drained = try await test.drain()
             #expect(drained.attempts.isEmpty)
             #expect(drained.left.map(\.kind) == ["unheard_of", "letter"])
@@ -124,7 +125,7 @@ import Testing
             insert into public.wish values (true);
             create function public.wished(payload jsonb) returns boolean language sql stable security definer
             set search_path = pg_catalog, pg_temp as $$ select holds from public.wish $$;
-            select errand.guard_put('wished', 'public.wished');
+            select errand.put_guard('wished', 'public.wished');
             """
         ]
         try await withTestQueue([handler], schema: schema) { test in

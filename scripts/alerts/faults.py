@@ -105,24 +105,24 @@ def pool_exhausted(web, worker, scheduler):
 
 
 def schedule_late(web, worker, scheduler):
-    sql("select errand.schedule_put('test', '* * * * *', 'noop', payload => '{\"padding\": 1}')")
+    sql("select errand.put_schedule('test', '* * * * *', 'noop', payload => '{\"padding\": 1}')")
     # The jobs of the schedule are refused, and the reason is on record.
     sql("update errand.schedule set max_lateness = interval '1 second' where name = 'test'")
     scheduler.stop()
     yield
     scheduler.start()
-    sql("select errand.schedule_drop('test')")
+    sql("select errand.drop_schedule('test')")
 
 
 def ticks_late(web, worker, scheduler):
-    sql("select errand.schedule_put('often', 'every 2 s', 'noop', missed => 'all')")
+    sql("select errand.put_schedule('often', 'every 2 s', 'noop', missed => 'all')")
     time.sleep(4)
     # For less than the window of the rule, which would not see a counter that was not scraped for longer.
     scheduler.send(signal.SIGSTOP)
     time.sleep(7)
     scheduler.send(signal.SIGCONT)
     yield
-    sql("select errand.schedule_drop('often')")
+    sql("select errand.drop_schedule('often')")
 
 
 def vacuum_held_back(web, worker, scheduler):

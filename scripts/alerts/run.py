@@ -80,7 +80,7 @@ def silent_panels(prometheus):
 
 def work():
     """Some work for each kind of process, so that each panel has something to show."""
-    sql("select errand.schedule_put('panels', 'every 2 s', 'noop')")
+    sql("select errand.put_schedule('panels', 'every 2 s', 'noop')")
     sql("select errand.enqueue('noop') from generate_series(1, 20)")
     sql("select devices.register('user-2', 'apns', repeat('cd', 32))")
     sql("select notify.send('user-2', 'Ada', 'A new moment')")

@@ -106,7 +106,7 @@ def drain(urls, jobs):
     """Microseconds of CPU a job, servers and worker, and jobs a second."""
     for url in urls:
         session = Session(url)
-        session.sql("select errand.pause('default', 'measured', force => true)")
+        session.sql("select errand.pause_queue('default', 'measured', force => true)")
         for _ in range(jobs // len(urls) // BATCH):
             session.sql(BULK.format(BATCH))
         session.sql("vacuum (analyze) errand.job")
@@ -116,7 +116,7 @@ def drain(urls, jobs):
     time.sleep(3)
     before, start = used(process), time.time()
     for url in urls:
-        sql(url, "select errand.resume('default')")
+        sql(url, "select errand.resume_queue('default')")
     for url in urls:
         wait(url, "not exists (select from errand.job)", 1200)
     took, spent = time.time() - start, used(process) - before

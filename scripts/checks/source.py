@@ -246,7 +246,7 @@ def columns():
 def engine_schema(path):
     """What people call is on a page of errand.help; two functions are for migrations, one for the library."""
     is_public = "views" in path.parts or any(line.startswith("-- errand: topic ") for _, line in lines(path))
-    return "errand" if is_public or path.stem in ("guard_put", "guard_drop", "enqueue_payloads_v1") else "errand_internal"
+    return "errand" if is_public or path.stem in ("put_guard", "drop_guard", "enqueue_payloads_v1") else "errand_internal"
 
 
 def objects():

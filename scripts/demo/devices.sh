@@ -16,7 +16,7 @@ select notify.send('demo-ben', 'Hello, Ben', 'From a demonstration', data => '{\
         update devices.device set retired_at = now() - interval '31 days' where id = '$device';" > /dev/null
     show "select platform, token_prefix, retired_at::date, retired_reason
 from devices.device_status where user_id = 'demo-ben' order by platform, registered_at;
-select errand.schedule_run_now('device_prune', 'a demonstration') as job_id;"
+select errand.run_schedule('device_prune', 'a demonstration') as job_id;"
     until_true "not exists (select from devices.device_status where id = '$device')" "the retired device"
     show "select platform, token_prefix from devices.device_status where user_id = 'demo-ben' order by platform;"
 }

@@ -21,7 +21,7 @@ public struct Shop: Sendable {
             select exists (select from public.orders where id = (payload ->> 'order')::uuid and paid_at is null)
         $$
         """,
-        "select errand.guard_put('order_is_unpaid', 'public.order_is_unpaid')",
+        "select errand.put_guard('order_is_unpaid', 'public.order_is_unpaid')",
     ]
 
     let database: Database

@@ -98,7 +98,7 @@ extension Dashboard {
                 [filter, reason, Int32(Self.mostJobs)])
             return .redirect("/failures?done=" + (discarded == "0" ? "none" : "discarded-\(discarded ?? "0")"))
         case "bulk":
-            try await act(visit, "select errand.bulk_start('discard', $1, $2)::text", [filter, reason])
+            try await act(visit, "select errand.start_bulk('discard', $1, $2)::text", [filter, reason])
             return .redirect("/failures?done=bulk")
         default: throw Problem.notFound
         }
@@ -107,7 +107,7 @@ extension Dashboard {
     func stopBulk(_ visit: Visit) async throws -> Reply {
         guard visit.form["action"] == "stop" else { throw Problem.notFound }
         try await act(
-            visit, "select errand.bulk_stop($1::text::int8, $2)::text",
+            visit, "select errand.stop_bulk($1::text::int8, $2)::text",
             [visit.form["bulk"], visit.form["reason"] ?? ""])
         return .redirect("/failures?done=bulk-stop")
     }

@@ -237,7 +237,7 @@ extension Dashboard {
 
     /// A value that the page has masked stays what it was.
     private static let edit = """
-        select errand.edit(
+        select errand.edit_job(
             $1,
             errand.restore_secrets(
                 $2::text::jsonb,

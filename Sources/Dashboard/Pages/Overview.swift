@@ -267,10 +267,10 @@ extension Dashboard {
         let queue = visit.form["queue"] ?? ""
         switch visit.form["action"] {
         case "pause":
-            try await act(visit, "select errand.pause($1, $2)::text", [queue, visit.form["reason"]])
+            try await act(visit, "select errand.pause_queue($1, $2)::text", [queue, visit.form["reason"]])
             return .redirect("/?done=pause")
         case "resume":
-            try await act(visit, "select errand.resume($1, $2)::text", [queue, visit.form["reason"]])
+            try await act(visit, "select errand.resume_queue($1, $2)::text", [queue, visit.form["reason"]])
             return .redirect("/?done=resume")
         default: throw Problem.notFound
         }

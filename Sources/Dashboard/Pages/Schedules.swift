@@ -124,7 +124,7 @@ extension Dashboard {
                         ) as past,
                         (
                             select coalesce(jsonb_agg(tick), '[]')
-                            from errand.schedule_preview(known.name, 6)
+                            from errand.preview_schedule(known.name, 6)
                             where known.paused_at is null
                         ) as coming
                     from (
@@ -146,9 +146,9 @@ extension Dashboard {
         let reason = visit.form["reason"]
         let action = visit.form["action"] ?? ""
         switch action {
-        case "run": try await act(visit, "select errand.schedule_run_now($1, $2)::text", [name, reason])
-        case "pause": try await act(visit, "select errand.schedule_pause($1, $2)::text", [name, reason])
-        case "resume": try await act(visit, "select errand.schedule_resume($1)::text", [name])
+        case "run": try await act(visit, "select errand.run_schedule($1, $2)::text", [name, reason])
+        case "pause": try await act(visit, "select errand.pause_schedule($1, $2)::text", [name, reason])
+        case "resume": try await act(visit, "select errand.resume_schedule($1)::text", [name])
         default: throw Problem.notFound
         }
         return .redirect("/schedules?done=\(action)")

@@ -128,7 +128,7 @@ struct Statistics: MaintenanceTask {
     mutating func failed() {}
 }
 
-/// The batches of what operators have requested by errand.bulk_start.
+/// The batches of what operators have requested by errand.start_bulk.
 struct BulkAction: MaintenanceTask {
     let database: Database
     let name = "bulk"

@@ -95,7 +95,7 @@ extension EnqueueOption {
     /// limits with `errand.set_limit`.
     public static func limited(by key: String) -> Self { .init { $0.limitKey = key } }
 
-    /// A registered SQL function (`errand.guard_put`) says before the start and at the completion whether the
+    /// A registered SQL function (`errand.put_guard`) says before the start and at the completion whether the
     /// job is still wanted.
     public static func guarded(by name: String) -> Self { .init { $0.guardName = name } }
 

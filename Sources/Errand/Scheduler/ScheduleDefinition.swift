@@ -5,7 +5,7 @@ import Postgres
 /// ```swift
 /// try ScheduleDefinition("quote_of_the_day", .cron("0 6 * * *", timeZone: "Europe/Paris"), job: QuoteOfTheDay())
 /// ```
-/// Changes by `errand.schedule_put` last until the definition in the program changes.
+/// Changes by `errand.put_schedule` last until the definition in the program changes.
 public struct ScheduleDefinition: Sendable {
     /// When it ticks.
     public enum Times: Sendable, Hashable {

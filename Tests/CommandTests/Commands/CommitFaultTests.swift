@@ -33,12 +33,12 @@ import Testing
     private static let prepare = """
         select errand.enqueue('noop') from generate_series(1, 3);
         select errand.enqueue('noop', run_at => now() + interval '1 hour');
-        select errand.pause('paused', 'test', force => true);
+        select errand.pause_queue('paused', 'test', force => true);
         select errand.pause_kind('paused', 'test', force => true);
         select errand.set_limit('shop', 1);
-        select errand.schedule_put('nightly', '0 3 * * *', 'noop');
-        select errand.schedule_put('paused', '0 3 * * *', 'noop');
-        select errand.schedule_pause('paused', 'test');
+        select errand.put_schedule('nightly', '0 3 * * *', 'noop');
+        select errand.put_schedule('paused', '0 3 * * *', 'noop');
+        select errand.pause_schedule('paused', 'test');
         select errand.circuit_open('storage', 'test', now() + interval '1 hour');
         select errand.cancel('{3}', 'test');
         insert into errand.worker (name, version, queues, kinds, lease)

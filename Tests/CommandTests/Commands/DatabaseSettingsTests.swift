@@ -97,8 +97,8 @@ import Testing
         "select errand.enqueue('noop') from generate_series(1, 20)",
         "select errand.enqueue('noop', run_at => pg_catalog.now() + interval '1 hour') from generate_series(1, 2)",
         "select errand.cancel('{21,22}', 'not needed')",
-        "select errand.schedule_put('nightly', '0 3 * * *', 'noop', time_zone => 'Europe/Berlin')",
-        "select * from errand.schedule_preview('nightly')",
+        "select errand.put_schedule('nightly', '0 3 * * *', 'noop', time_zone => 'Europe/Berlin')",
+        "select * from errand.preview_schedule('nightly')",
         // The worker of a job is lost.
         """
         with lost as (

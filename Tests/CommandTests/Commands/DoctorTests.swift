@@ -97,7 +97,7 @@ import Testing
             try await database.execute("select errand_internal.prune_v1()")
             try await database.execute("select errand.enqueue('noop', queue => 'images')")
             try await database.execute("update errand.job set run_at = now() - interval '1 hour'")
-            try await database.execute("select errand.pause('mail', 'moves', force => true)")
+            try await database.execute("select errand.pause_queue('mail', 'moves', force => true)")
             let (code, lines) = try await examine(settings)
             #expect(code == 0)
             let warnings = lines.filter { $0.result == "warning" }

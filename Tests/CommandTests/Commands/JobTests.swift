@@ -127,11 +127,11 @@ import Testing
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
             try await fill(database)
-            try await database.execute("select errand.pause('default', 'storage moves')")
+            try await database.execute("select errand.pause_queue('default', 'storage moves')")
             let people = try await Program.run(["job", "explain", "2"], settings: settings)
             #expect(people.code == 0)
             #expect(people.output.hasPrefix("1. paused: the queue default is paused since "))
-            #expect(people.output.contains("\n   select errand.resume('default')\n"))
+            #expect(people.output.contains("\n   select errand.resume_queue('default')\n"))
             #expect(people.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
             let machine = try await Program.run(["job", "explain", "2", "--json"], settings: settings)
             struct Line: Decodable { let rank: Int, code: String, detail: String, hint: String? }

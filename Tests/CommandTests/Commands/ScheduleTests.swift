@@ -63,7 +63,7 @@ import Testing
             #expect(try await errand("list").output == "there are no schedules\n")
             #expect(try await errand("list", "--json").output == "[]\n")
             try await database.execute(
-                "select errand.schedule_put('nightly', '30 2 * * *', 'noop', time_zone => 'Europe/Paris')")
+                "select errand.put_schedule('nightly', '30 2 * * *', 'noop', time_zone => 'Europe/Paris')")
             let run = try await errand("run", "nightly", "--reason", "the disk was full")
             #expect(run.code == 0)
             let id = try #require(Int64(run.output.dropLast()))

@@ -78,7 +78,8 @@ extension FlowBench {
 
     /// Pauses all queues, or resumes them.
     func setQueues(arePaused: Bool) async throws {
-        let call = arePaused ? "errand.pause(name, 'a test', force => true)" : "errand.resume(name, 'a test')"
+        let call =
+            arePaused ? "errand.pause_queue(name, 'a test', force => true)" : "errand.resume_queue(name, 'a test')"
         try await database.execute(
             Statement("select \(call) from unnest('{default,images,uploads,pushes}'::text[]) as name"))
     }

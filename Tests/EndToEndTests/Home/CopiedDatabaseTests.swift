@@ -15,7 +15,7 @@ import Testing
     private func fill(_ url: String) async throws {
         let original = try database(url)
         for _ in 0..<3 { try await original.execute("select errand.enqueue('noop')") }
-        try await original.execute("select errand.schedule_put('often', 'every 1 s', 'noop')")
+        try await original.execute("select errand.put_schedule('often', 'every 1 s', 'noop')")
         await original.close()
     }
 

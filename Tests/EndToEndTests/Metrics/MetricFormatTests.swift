@@ -14,7 +14,7 @@ import Testing
                 "ERRAND_APPS": "none",
             ]
             let url = try TestServer.url(of: configuration, directly: true)
-            try await database.execute("select errand.schedule_put('often', 'every 1 s', 'noop')")
+            try await database.execute("select errand.put_schedule('often', 'every 1 s', 'noop')")
             try await database.execute("select errand.enqueue('noop')")
             // A worker and a scheduler have nothing to count before their first job and tick.
             let other = try command == "run" ? nil : Program(["run"], database: url, settings: settings)

@@ -26,7 +26,7 @@ import Testing
             }
             if !Hardness.isFull {
                 // The wait for a tick is no part of the small version.
-                try await database.execute("select errand.schedule_put('daily_quote', 'every 1 s', 'daily_quote')")
+                try await database.execute("select errand.put_schedule('daily_quote', 'every 1 s', 'daily_quote')")
             }
             let settings = Hardness.settings.merging(
                 [

@@ -162,7 +162,7 @@ struct ClockFaultTests {
             select errand.enqueue('noop', '{"fail": "transient"}', tags => '{again}')
             """,
             """
-            select errand.schedule_put('each_second', 'every 1 s', 'noop', missed => 'all', queue => 'ticks')
+            select errand.put_schedule('each_second', 'every 1 s', 'noop', missed => 'all', queue => 'ticks')
             """,
         ] { try await database.execute(Statement(statement)) }
     }

@@ -112,7 +112,7 @@ import Testing
             let due = ContinuousClock.now + .seconds(wait)
             // The wait for a tick is no part of the small version.
             if !Hardness.isFull {
-                try await database.execute("select errand.schedule_put('event_purge', 'every 1 s', 'event_purge')")
+                try await database.execute("select errand.put_schedule('event_purge', 'every 1 s', 'event_purge')")
             }
             #expect(try await database.becomes("not exists (select from events.event)", within: .seconds(60)))
             let rows = ContinuousClock.now - due

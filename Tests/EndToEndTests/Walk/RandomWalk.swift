@@ -107,7 +107,8 @@ struct RandomWalk {
         // Some sessions are inside a transaction.
         while record.with({ $0.sessions }) > 0 { try await Task.sleep(for: .milliseconds(20)) }
         for statement: Statement in [
-            "select errand.schedule_drop(name) from errand.schedule", "select errand.resume(name) from errand.queue",
+            "select errand.drop_schedule(name) from errand.schedule",
+            "select errand.resume_queue(name) from errand.queue",
             "select errand.set_rate(queue, null, null) from errand.rate", "select errand.circuit_close('wall')",
             "select errand.set_limit(limit_key, 2) from errand.limit",
             // As if the transaction that reported it had been rolled back.

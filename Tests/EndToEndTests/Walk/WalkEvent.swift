@@ -125,7 +125,7 @@ enum WalkLog {
             select (payload ->> 'content')::int8 % 7 <> 0
         $$;
         grant usage on schema walk to public;
-        select errand.guard_put('walk', 'walk.is_wanted');
+        select errand.put_guard('walk', 'walk.is_wanted');
         create table walk.done (number bigint primary key, words text not null, results jsonb);
         create function walk.record() returns trigger
         language plpgsql security definer set search_path = pg_catalog as $$

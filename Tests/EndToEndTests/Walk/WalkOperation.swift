@@ -237,9 +237,9 @@ extension WalkGenerator {
     private mutating func pause() -> WalkOperation {
         let queue = pick(["default", "other"])
         switch number(0..<3) {
-        case 0: return call("pause", "'\(queue)', 'walk', now() + interval '\(number(50..<1500)) ms', true")
-        case 1: return call("pause", "'\(queue)', 'walk', now() + interval '3 s', true")
-        default: return call("resume", "'\(queue)'")
+        case 0: return call("pause_queue", "'\(queue)', 'walk', now() + interval '\(number(50..<1500)) ms', true")
+        case 1: return call("pause_queue", "'\(queue)', 'walk', now() + interval '3 s', true")
+        default: return call("resume_queue", "'\(queue)'")
         }
     }
 
@@ -274,9 +274,9 @@ extension WalkGenerator {
     private mutating func schedule() -> WalkOperation {
         let name = "schedule-\(number(0..<3))"
         return switch number(0..<4) {
-        case 0: call("schedule_drop", "'\(name)'")
-        case 1: call("schedule_run_now", "'\(name)', 'walk'")
-        default: call("schedule_put", "'\(name)', 'every \(number(1..<3)) s', 'noop', missed => 'all'")
+        case 0: call("drop_schedule", "'\(name)'")
+        case 1: call("run_schedule", "'\(name)', 'walk'")
+        default: call("put_schedule", "'\(name)', 'every \(number(1..<3)) s', 'noop', missed => 'all'")
         }
     }
 }

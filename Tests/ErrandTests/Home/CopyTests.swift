@@ -38,7 +38,7 @@ import Testing
     @Test("a scheduler enqueues nothing, and continues once the copy is adopted")
     func scheduler() async throws {
         try await withTestDatabase { database, _ in
-            try await database.execute("select errand.schedule_put('often', 'every 1 s', 'noop')")
+            try await database.execute("select errand.put_schedule('often', 'every 1 s', 'noop')")
             try await makeCopy(database)
             let log = CapturedLog()
             let logger = Logger(label: "scheduler") { _ in log }

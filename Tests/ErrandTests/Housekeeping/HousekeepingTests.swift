@@ -188,7 +188,7 @@ import Testing
     @Test("old ticks are pruned, except the newest of each schedule")
     func prunesTicks() async throws {
         try await withTestDatabase { database, _ in
-            try await database.execute("select errand.schedule_put('yearly', '@yearly', 'noop')")
+            try await database.execute("select errand.put_schedule('yearly', '@yearly', 'noop')")
             try await database.execute(
                 """
                 insert into errand.tick (schedule, tick, outcome)

@@ -16,7 +16,7 @@ import Testing
     func cancels() async throws {
         try await withTestDatabase { database, _ in
             try await fill(database, 10)
-            let start = "select errand.bulk_start('cancel', '{\"tag\": \"t1\"}', 'wrong text')"
+            let start = "select errand.start_bulk('cancel', '{\"tag\": \"t1\"}', 'wrong text')"
             #expect(try await database.text(start, as: "errand_ops") == "1")
             try await fill(database, 4)
             let status = "select state, progress, changed, skipped from errand.bulk_status"
@@ -34,7 +34,7 @@ import Testing
             #expect(try await database.count("from errand.job where tags = '{t1}' and id > 10") == 2)
             #expect(try await database.count("from errand.job") == 9)
             let audit = "select action, reason, target ->> 'bulk' from errand.audit"
-            #expect(try await database.text(audit) == "bulk_start|wrong text|1")
+            #expect(try await database.text(audit) == "start_bulk|wrong text|1")
         }
     }
 
@@ -46,7 +46,7 @@ import Testing
             try await database.take(worker)
             try await database.fail(worker, with: "no such address")
             try await database.execute("select errand.enqueue('noop')")
-            try await database.execute("select errand.bulk_start('discard', '{\"error\": \"address\"}', 'they left')")
+            try await database.execute("select errand.start_bulk('discard', '{\"error\": \"address\"}', 'they left')")
             while try await database.query("select errand_internal.bulk_v1()").scalar(Bool.self) {}
             #expect(try await database.count("from errand.failed") == 0)
             #expect(try await database.count("from errand.job") == 1)
@@ -63,7 +63,7 @@ import Testing
     func skipped() async throws {
         try await withTestDatabase { database, _ in
             try await fill(database, 3)
-            try await database.execute("select errand.bulk_start('cancel', '{\"kind\": \"noop\"}', 'x')")
+            try await database.execute("select errand.start_bulk('cancel', '{\"kind\": \"noop\"}', 'x')")
             try await database.transaction { transaction in
                 try await transaction.execute("select from errand.job where id = 2 for update")
                 #expect(try await database.text("select errand_internal.bulk_v1()") == "true")
@@ -80,7 +80,7 @@ import Testing
     func interrupted() async throws {
         try await withTestDatabase { database, _ in
             try await fill(database, 4)
-            try await database.execute("select errand.bulk_start('cancel', '{\"kind\": \"noop\"}', 'x')")
+            try await database.execute("select errand.start_bulk('cancel', '{\"kind\": \"noop\"}', 'x')")
             struct Killed: Error {}
             await #expect(throws: Killed.self) {
                 try await database.transaction { transaction in
@@ -104,25 +104,25 @@ import Testing
             try await fill(database, 4)
             for tag in ["t0", "t1"] {
                 try await database.execute(
-                    Statement("select errand.bulk_start('cancel', '{\"tag\": \"\(tag)\"}', 'x')"))
+                    Statement("select errand.start_bulk('cancel', '{\"tag\": \"\(tag)\"}', 'x')"))
             }
             try await database.execute("select errand_internal.bulk_v1(2)")
             #expect(
-                try await database.text("select errand.bulk_stop(1, 'the wrong tag')", as: "errand_ops") == "1")
+                try await database.text("select errand.stop_bulk(1, 'the wrong tag')", as: "errand_ops") == "1")
             while try await database.query("select errand_internal.bulk_v1()").scalar(Bool.self) {}
             let status = "select id, state, changed, stopped_reason from errand.bulk_status"
             #expect(try await database.text(status) == "2|done|2|\n1|stopped|1|the wrong tag")
-            #expect(try await database.refusal(of: "select errand.bulk_stop(1, 'x')") == "ER409")
-            #expect(try await database.refusal(of: "select errand.bulk_stop(9, 'x')") == "ER404")
+            #expect(try await database.refusal(of: "select errand.stop_bulk(1, 'x')") == "ER409")
+            #expect(try await database.refusal(of: "select errand.stop_bulk(9, 'x')") == "ER404")
             for call in [
-                "stop(1, '')", "start('retry', '{\"kind\": \"a\"}', 'x')", "start('cancel', '{}', 'x')",
-                "start('cancel', '{\"state\": \"failed\"}', 'x')", "start('cancel', '{\"kind\": \"a\"}', '')",
+                "stop_bulk(1, '')", "start_bulk('retry', '{\"kind\": \"a\"}', 'x')", "start_bulk('cancel', '{}', 'x')",
+                "start_bulk('cancel', '{\"state\": \"failed\"}', 'x')", "start_bulk('cancel', '{\"kind\": \"a\"}', '')",
             ] {
-                #expect(try await database.refusal(of: "select errand.bulk_\(call)") == "ER422", "\(call)")
+                #expect(try await database.refusal(of: "select errand.\(call)") == "ER422", "\(call)")
             }
             #expect(
                 try await database.refusal(
-                    of: "select errand.bulk_start('cancel', '{\"kind\": \"a\"}', 'x')",
+                    of: "select errand.start_bulk('cancel', '{\"kind\": \"a\"}', 'x')",
                     as: "errand_monitor") == "42501")
         }
     }
@@ -131,7 +131,7 @@ import Testing
     func housekeeping() async throws {
         try await withTestDatabase { database, _ in
             try await fill(database, 2500)
-            try await database.execute("select errand.bulk_start('cancel', '{\"kind\": \"noop\"}', 'x')")
+            try await database.execute("select errand.start_bulk('cancel', '{\"kind\": \"noop\"}', 'x')")
             let logger = Logger(label: "test.bulk") { _ in SwiftLogNoOpLogHandler() }
             let service = Housekeeping(database: database, logger: logger)
             let running = Task { try await service.run() }

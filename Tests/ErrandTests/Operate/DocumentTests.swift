@@ -161,7 +161,7 @@ extension Document {
             }
         }
         // Schedules may be there twice.
-        return showsResults || !before.allSatisfy { $0.contains("schedule_put") } || !after.isEmpty
+        return showsResults || !before.allSatisfy { $0.contains("put_schedule") } || !after.isEmpty
     }
 
     /// The initial rows for a document.
@@ -174,7 +174,7 @@ extension Document {
                     '[{"name": "image_compression", "queue": "images", "max_attempts": 3, "priority": 2}]')
                 """,
                 "select errand.enqueue('image_compression', unique_key => 'photo/17')",
-                "select errand.pause('images', 'storage is being moved')",
+                "select errand.pause_queue('images', 'storage is being moved')",
             ]
         case "docs/operator-questions.md":
             [
@@ -184,7 +184,7 @@ extension Document {
                 """,
                 "insert into errand.kind (name, queue, max_attempts, priority) values ('newsletter', 'images', 3, 2)",
                 "insert into errand.job (id, queue_position, queue, kind) values (4711, 1, 'images', 'newsletter')",
-                "select errand.schedule_put('nightly', '0 3 * * *', 'noop')",
+                "select errand.put_schedule('nightly', '0 3 * * *', 'noop')",
             ]
         case "README.md":
             ["insert into errand.job (id, queue_position, queue, kind) values (4711, 1, 'images', 'newsletter')"]
@@ -199,7 +199,7 @@ extension Document {
                 """
             ]
         case "docs/schedules.md", "docs/troubleshooting.md":
-            ["select errand.schedule_put('nightly', '0 3 * * *', 'noop')"]
+            ["select errand.put_schedule('nightly', '0 3 * * *', 'noop')"]
         case "jobs/ImageCompression/README.md":
             ["select media.submit('uploads/4711.heic')", "update media.photo set id = '\(Self.anID)'"]
         case "jobs/UploadRetry/README.md":
@@ -212,7 +212,7 @@ extension Document {
         case "jobs/Notification/README.md": ["select errand.circuit_open('fcm', 'moves')"]
         case _ where path.hasPrefix("jobs/"):
             ["daily_quote", "event_purge", "invite_expiry", "number_pool", "quote_rotation", "removal_sweep"].map {
-                "select errand.schedule_put('\($0)', 'every 15 s', '\($0)')"
+                "select errand.put_schedule('\($0)', 'every 15 s', '\($0)')"
             }
         default: []
         }

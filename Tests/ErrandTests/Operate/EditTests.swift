@@ -17,7 +17,8 @@ import Testing
                 #"select errand.enqueue('noop', '"anna"', run_at => now() + interval '1 hour')"#)
             let large = "to_jsonb((select string_agg(md5(n::text), '') from generate_series(1, 200) as n))"
             for payload in [large, #"'"ben"'"#, large] {
-                let states = "select id, errand.edit(id, \(payload), 'wrong person') from generate_series(1, 3) as id"
+                let states =
+                    "select id, errand.edit_job(id, \(payload), 'wrong person') from generate_series(1, 3) as id"
                 #expect(try await database.text(states, as: "errand_ops") == "1|failed\n2|available\n3|scheduled")
             }
             // A replaced payload is deleted; a failed job has its own.
@@ -29,7 +30,7 @@ import Testing
             let audit = """
                 select count(*), min(reason), bool_or(entry::text ~ ('anna|ben|' || md5('1')))
                 from errand.audit as entry
-                where action = 'edit'
+                where action = 'edit_job'
                 """
             #expect(try await database.text(audit) == "9|wrong person|false")
         }
@@ -44,15 +45,15 @@ import Testing
             func refusal(_ call: String) async -> PostgresError? {
                 await #expect(throws: PostgresError.self) { try await database.execute(Statement(call)) }
             }
-            let running = await refusal("select errand.edit(1, '1', 'wrong')")
+            let running = await refusal("select errand.edit_job(1, '1', 'wrong')")
             #expect(running?.sqlState == "ER409" && running?.detail.contains("running") == true)
             try await database.execute("select errand.cancel('{1}', 'wrong')")
-            let cancelled = await refusal("select errand.edit(1, '1', 'wrong')")
+            let cancelled = await refusal("select errand.edit_job(1, '1', 'wrong')")
             #expect(cancelled?.sqlState == "ER409" && cancelled?.detail.contains("cancelled") == true)
-            #expect(await refusal("select errand.edit(3, '1', 'wrong')")?.sqlState == "ER404")
-            #expect(await refusal("select errand.edit(1, '1', ' ')")?.sqlState == "ER422")
-            #expect(await refusal("select errand.edit(1, null, 'wrong')")?.sqlState == "ER422")
-            let huge = "select errand.edit(1, to_jsonb(repeat('x', 262143)), 'wrong')"
+            #expect(await refusal("select errand.edit_job(3, '1', 'wrong')")?.sqlState == "ER404")
+            #expect(await refusal("select errand.edit_job(1, '1', ' ')")?.sqlState == "ER422")
+            #expect(await refusal("select errand.edit_job(1, null, 'wrong')")?.sqlState == "ER422")
+            let huge = "select errand.edit_job(1, to_jsonb(repeat('x', 262143)), 'wrong')"
             #expect(await refusal(huge)?.sqlState == "ER413")
             #expect(try await database.count("from errand.jobs where payload = '1'") == 0)
         }
@@ -64,7 +65,7 @@ import Testing
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 3))
             let worker = try await ManualWorker(database)
             try await database.transaction { transaction in
-                try await transaction.execute("select errand.edit(2, '1', 'wrong')")
+                try await transaction.execute("select errand.edit_job(2, '1', 'wrong')")
                 #expect(try await worker.claim(3).map(\.id) == [1, 3])
             }
             let claim = worker.claiming(3, from: [9, 9, 9, 9])

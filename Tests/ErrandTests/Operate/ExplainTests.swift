@@ -18,7 +18,7 @@ import Testing
             #expect(try await codes(1) == "unknown_kind")
             _ = try await database.enter()
             #expect(try await codes(1) == "next")
-            try await database.execute("select errand.pause('default', 'storage moves')")
+            try await database.execute("select errand.pause_queue('default', 'storage moves')")
             #expect(try await codes(1) == "paused")
             let hint = try await database.text("select hint from errand.explain(1)")
             try await database.execute(Statement(hint))
@@ -70,7 +70,7 @@ import Testing
             try await database.fail(worker, with: "\(UnfitPayload(kind: Noop.kind, CancellationError()))")
             let hint = try await database.text("select hint from errand.explain(1)")
             #expect(
-                hint == "select errand.edit(1, '{…}', reason => '…'); select * from errand.retry_job(1, '…')")
+                hint == "select errand.edit_job(1, '{…}', reason => '…'); select * from errand.retry_job(1, '…')")
         }
     }
 

@@ -32,11 +32,12 @@ import Testing
     func page() async throws {
         try await withTestDatabase { database, _ in
             let page = "select * from errand.help('pause') limit 1"
-            let first = try await database.text(page, as: "errand_ops")
+            let pause = "select * from errand.help('pause') where call like 'errand.pause_queue(%'"
+            let paused = try await database.text(pause, as: "errand_ops")
             #expect(
-                first == """
-                    errand.pause(queue, reason, [until], [force])|\
-                    Pauses a queue until errand.resume or the given time: no worker claims from it. Running jobs go on.
+                paused == """
+                    errand.pause_queue(queue, reason, [until], [force])|\
+                    Pauses a queue until errand.resume_queue or the given time: no worker claims from it. Running jobs go on.
                     """)
             #expect(try await database.text(page, as: "errand_monitor").hasPrefix("errand.circuits|"))
             #expect(try await database.text(page, as: "errand_enqueuer") == "")
@@ -46,7 +47,7 @@ import Testing
             let topics = "select count(*) from errand.help() where call = 'select * from errand.help(''retry'')'"
             #expect(try await database.text(topics, as: "errand_ops") == "1")
             for (word, call) in [
-                ("kill", "errand.cancel("), ("cron", "errand.schedule_put("), ("set_rate", "errand.set_rate("),
+                ("kill", "errand.cancel("), ("cron", "errand.put_schedule("), ("set_rate", "errand.set_rate("),
             ] {
                 let found = "from errand.help('\(word)') where starts_with(call, '\(call)')"
                 #expect(try await database.count(found) == 1, "\(word)")

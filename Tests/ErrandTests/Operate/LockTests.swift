@@ -27,8 +27,8 @@ import Testing
 
     private static let calls = [
         "select errand.retry(array(select id from errand.failed))",
-        "select errand.discard(array(select id from errand.failed), 'x')", "select errand.pause('other', 'x')",
-        "select errand.pause('paused', 'x')", "select errand.resume('paused')",
+        "select errand.discard(array(select id from errand.failed), 'x')", "select errand.pause_queue('other', 'x')",
+        "select errand.pause_queue('paused', 'x')", "select errand.resume_queue('paused')",
         "select errand.resume_kind('noop') from errand.pause_kind('noop', 'x', force => true)",
         "select errand.circuit_open('storage', 'x')", "select errand.circuit_open('apns', 'x')",
         "select errand.circuit_close('apns')",
@@ -125,10 +125,10 @@ import Testing
     private func prepare(_ database: Database) async throws {
         for statement: Statement in [
             "select errand.set_limit('a', 5)", "select errand.set_rate('default', '1 hour', 1000)",
-            "select errand.pause('paused', 'x', now() + interval '1 hour', force => true)",
+            "select errand.pause_queue('paused', 'x', now() + interval '1 hour', force => true)",
             "update errand.queue set paused_until = now()",
-            "select errand.pause('other', 'x', now() + interval '1 hour', force => true)",
-            "select errand.circuit_open('apns', 'x')", "select errand.schedule_put('s', 'every 1 h', 'noop')",
+            "select errand.pause_queue('other', 'x', now() + interval '1 hour', force => true)",
+            "select errand.circuit_open('apns', 'x')", "select errand.put_schedule('s', 'every 1 h', 'noop')",
             """
             insert into errand.failed (
                 id, created_at, run_at, priority, attempt, max_attempts, crashes, queue, kind, payload, error)

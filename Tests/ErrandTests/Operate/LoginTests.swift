@@ -34,7 +34,7 @@ import Testing
             #expect(try await database.refusal(of: define("purge", "event_purge", "@yearly"), by: other) == "ER409")
             #expect(try await database.refusal(of: define("purge", "noop", "@yearly"), by: own) == "ER409")
             #expect(try await database.refusal(of: define("purge", "event_purge", "every 20 s"), by: own) == nil)
-            try await database.execute("select errand.schedule_put('nightly', '0 3 * * *', 'event_purge')")
+            try await database.execute("select errand.put_schedule('nightly', '0 3 * * *', 'event_purge')")
             #expect(try await database.refusal(of: define("nightly", "event_purge", "@yearly"), by: own) == "ER409")
             let kept = "select name, every, cron from errand.schedule order by name"
             #expect(try await database.text(kept) == "nightly||0 3 * * *\npurge|00:00:20|")

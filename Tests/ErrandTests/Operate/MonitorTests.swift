@@ -127,16 +127,16 @@ import Testing
             try await Self.fill(database)
             for call in [
                 #"retry_where('{"kind": "noop", "error": "mailbox anna"}', dry_run => false)"#,
-                "bulk_start('cancel', jsonb_build_object('queue', 'mail', 'error', repeat('anna', 3000)), 'old')",
+                "start_bulk('cancel', jsonb_build_object('queue', 'mail', 'error', repeat('anna', 3000)), 'old')",
             ] {
                 try await database.execute(Statement("select errand.\(call)"))
             }
             let target = "select action, target - 'per_minute' from errand.audit order by id"
             #expect(
                 try await database.text(target, as: "errand_monitor") == """
-                    bulk_start|{"bulk": 1, "action": "discard", "filter": {"queue": "mail"}}
+                    start_bulk|{"bulk": 1, "action": "discard", "filter": {"queue": "mail"}}
                     retry_where|{"filter": {"kind": "noop"}}
-                    bulk_start|{}
+                    start_bulk|{}
                     """)
             let filters = "select filter from errand.bulk_status order by id"
             #expect(
@@ -183,6 +183,6 @@ import Testing
             """)
         try await database.execute("update errand.kind set circuits = '{mailbox}' where name = 'noop'")
         try await database.execute(
-            #"select errand.bulk_start('discard', '{"queue": "mail", "error": "anna", "fingerprint": "anna"}', 'old')"#)
+            #"select errand.start_bulk('discard', '{"queue": "mail", "error": "anna", "fingerprint": "anna"}', 'old')"#)
     }
 }

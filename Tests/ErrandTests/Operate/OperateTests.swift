@@ -148,13 +148,14 @@ import Testing
     @Test("a pause ends at its time, by housekeeping, and is on record")
     func pauseUntil() async throws {
         try await withTestDatabase { database, _ in
-            try await database.execute("select errand.pause('default', 'storage moves', now() + interval '1 hour')")
+            try await database.execute(
+                "select errand.pause_queue('default', 'storage moves', now() + interval '1 hour')")
             try await database.promote()
             #expect(try await database.text("select paused_reason from errand.queues") == "storage moves")
             try await database.execute("update errand.queue set paused_until = now()")
             try await database.promote()
             #expect(try await database.count("from errand.queue where paused_at is null and paused_until is null") == 1)
-            #expect(try await database.text("select action, reason from errand.audit") == "pause|storage moves")
+            #expect(try await database.text("select action, reason from errand.audit") == "pause_queue|storage moves")
         }
     }
 
@@ -180,13 +181,13 @@ import Testing
         try await withTestDatabase { database, _ in
             _ = try await database.enter(kinds: "image_compression", queue: "images")
             let error = await #expect(throws: PostgresError.self) {
-                try await database.execute("select errand.pause('imgaes', 'storage moves')")
+                try await database.execute("select errand.pause_queue('imgaes', 'storage moves')")
             }
             #expect(error?.sqlState == "ER404")
             #expect(error?.hint?.hasPrefix("Is it images") == true)
             #expect(try await database.count("from errand.queue") == 0)
-            try await database.execute("select errand.pause('images', 'storage moves')")
-            try await database.execute("select errand.pause('imgaes', 'to come', force => true)")
+            try await database.execute("select errand.pause_queue('images', 'storage moves')")
+            try await database.execute("select errand.pause_queue('imgaes', 'to come', force => true)")
             #expect(try await database.text("select name from errand.queue order by name") == "images\nimgaes")
         }
     }
@@ -196,14 +197,15 @@ import Testing
         try await withTestDatabase { database, _ in
             _ = try await database.enter(kinds: "image_compression", queue: "images")
             try await database.execute("select errand.set_limit('tenant/4', 1), errand.set_rate('mail', '1 s', 1)")
-            try await database.execute("select errand.schedule_put('nightly', '@daily', 'noop')")
+            try await database.execute("select errand.put_schedule('nightly', '@daily', 'noop')")
             try await database.execute("select errand.pause_kind('to_come', 'x', force => true)")
             for (call, given, nearest) in [
-                ("resume('%')", "imgaes", "images"), ("resume_kind('%')", "image_compresion", "image_compression"),
+                ("resume_queue('%')", "imgaes", "images"),
+                ("resume_kind('%')", "image_compresion", "image_compression"),
                 ("resume_kind('%')", "to_cone", "to_come"), ("set_limit('%', null)", "tenant/5", "tenant/4"),
-                ("set_rate('%', null, null)", "mial", "mail"), ("schedule_run_now('%', 'x')", "nigthly", "nightly"),
-                ("schedule_pause('%', 'x')", "nigthly", "nightly"), ("schedule_resume('%')", "nigthly", "nightly"),
-                ("schedule_drop('%')", "nigthly", "nightly"),
+                ("set_rate('%', null, null)", "mial", "mail"), ("run_schedule('%', 'x')", "nigthly", "nightly"),
+                ("pause_schedule('%', 'x')", "nigthly", "nightly"), ("resume_schedule('%')", "nigthly", "nightly"),
+                ("drop_schedule('%')", "nigthly", "nightly"),
             ] {
                 let error = await #expect(throws: PostgresError.self, "\(call)") {
                     try await database.execute(Statement("select errand.\(call.replacing("%", with: given))"))
@@ -221,11 +223,11 @@ import Testing
         try await withTestDatabase { database, _ in
             for (call, state) in [
                 ("select errand.cancel('{1}', '  ')", "ER422"), ("select errand.cancel('{1}', null)", "ER422"),
-                ("select errand.discard('{1}', '')", "ER422"), ("select errand.pause('default', '')", "ER422"),
-                ("select errand.pause('Not a queue', 'x')", "ER422"),
-                ("select errand.pause('imgaes', 'x')", "ER404"),
+                ("select errand.discard('{1}', '')", "ER422"), ("select errand.pause_queue('default', '')", "ER422"),
+                ("select errand.pause_queue('Not a queue', 'x')", "ER422"),
+                ("select errand.pause_queue('imgaes', 'x')", "ER404"),
                 ("select errand.retry('{1}', run_at => 'infinity')", "ER422"),
-                ("select errand.pause('default', 'x', now() - interval '1 s')", "ER422"),
+                ("select errand.pause_queue('default', 'x', now() - interval '1 s')", "ER422"),
                 ("select errand.cancel_where('{}', 'x')", "ER422"), ("select errand.cancel_where('[]', 'x')", "ER422"),
                 ("select errand.cancel_where(null, 'x')", "ER422"),
                 ("select errand.cancel_where('{\"kinds\": \"noop\"}', 'x')", "ER422"),
@@ -240,11 +242,11 @@ import Testing
                 ("select errand.reschedule('{1}', run_at => '290000-01-01Z')", "ER422"),
                 ("select errand.retry('{1}', run_at => '290000-01-01Z')", "ER422"),
                 ("select errand.reschedule_where('{\"kind\": \"noop\"}', 'x', run_at => '290000-01-01Z')", "ER422"),
-                ("select errand.pause('default', 'x', '290000-01-01Z', true)", "ER422"),
+                ("select errand.pause_queue('default', 'x', '290000-01-01Z', true)", "ER422"),
                 ("select errand.pause_kind('noop', 'x', 'infinity', true)", "ER422"),
                 ("select errand.circuit_open('storage', 'x', 'infinity')", "ER422"),
                 ("select errand.enqueue_payloads_v1('noop', '{}', run_at => '290000-01-01Z')", "ER422"),
-                ("select errand.schedule_put('a', '@daily', 'noop', max_lateness => '178000000 years')", "ER422"),
+                ("select errand.put_schedule('a', '@daily', 'noop', max_lateness => '178000000 years')", "ER422"),
             ] {
                 let refused = try await database.refusal(of: call)
                 #expect(refused == state, "\(call)")

@@ -16,7 +16,7 @@ import Testing
                 try await database.text(health)
                     == "false|none has ever run: no schedule ticks|start `errand scheduler`")
             #expect(try await database.text(isUp) == "0")
-            try await database.execute("select errand.schedule_put('nightly', '0 3 * * *', 'noop')")
+            try await database.execute("select errand.put_schedule('nightly', '0 3 * * *', 'noop')")
             #expect(try await database.text(late) == "", "it was put this moment")
             try await database.execute(
                 """
@@ -190,7 +190,8 @@ import Testing
             _ = try await database.enter()
             try await database.execute("select errand.enqueue('noop')")
             try await database.execute("update errand.job set run_at = now() - interval '10 min'")
-            try await database.execute("select errand.pause('default', 'a test'), errand.pause_kind('noop', 'a typo')")
+            try await database.execute(
+                "select errand.pause_queue('default', 'a test'), errand.pause_kind('noop', 'a typo')")
             try await database.execute("select errand.circuit_open('storage', 'it moves')")
             let overdue = "select what, name, detail like 'paused by %: a test; its oldest job%' from errand.overdue"
             #expect(try await database.text(overdue) == "paused queue|default|true")

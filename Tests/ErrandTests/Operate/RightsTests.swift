@@ -163,7 +163,9 @@ import Testing
             for call in calls {
                 #expect(try await database.refusal(of: call, as: "errand_\(role)") == nil, "\(call)")
             }
-            let more = ["select errand.pause('default', 'x')", "delete from errand.job", "create table errand.own ()"]
+            let more = [
+                "select errand.pause_queue('default', 'x')", "delete from errand.job", "create table errand.own ()",
+            ]
             for call in more {
                 let refused = try await database.refusal(of: call, as: "errand_\(role)")
                 #expect(refused == (role == "ops" && call.hasPrefix("select") ? nil : "42501"), "\(call)")

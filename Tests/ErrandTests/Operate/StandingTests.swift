@@ -43,7 +43,7 @@ import Testing
                 """
             let claimed = "insert into errand.claim (worker_id, claimed_at, epoch, job_ids) select \(worker)"
             for (reason, statements) in [
-                ("paused", ["select errand.pause('default', 'a test')"]),
+                ("paused", ["select errand.pause_queue('default', 'a test')"]),
                 ("drained", ["select errand.drain_worker(\(worker), 'a test')"]),
                 ("its worker is lost", ["update errand.worker set heartbeat_at = now() - interval '2 hours'"]),
                 ("it shares its slots", ["update errand.worker set queue_slots = null"]),
@@ -118,9 +118,9 @@ import Testing
             try await expectOverdue("limit|tenant/1", database)
             let detail = "select detail ~ '^it has room, and no job that waits for it' from errand.overdue"
             #expect(try await database.text(detail) == "true")
-            try await database.execute("select errand.pause('default', 'a test')")
+            try await database.execute("select errand.pause_queue('default', 'a test')")
             try await expectOverdue("", database)
-            try await database.execute("select errand.resume('default')")
+            try await database.execute("select errand.resume_queue('default')")
             try await expectOverdue("limit|tenant/1", database)
             try await database.execute("select errand_internal.release_parked_v1()")
             try await expectOverdue("", database)

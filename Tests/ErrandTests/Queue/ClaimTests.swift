@@ -63,9 +63,9 @@ import Testing
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(Noop())
             let worker = try await database.register()
-            try await database.execute("select errand.pause('default', 'test')")
+            try await database.execute("select errand.pause_queue('default', 'test')")
             #expect(try await database.claim(1, as: worker).observation == nil)
-            try await database.execute("select errand.resume('default')")
+            try await database.execute("select errand.resume_queue('default')")
             #expect(try await database.claim(1, as: worker + 1).observation == nil)
             #expect(try await database.claim(1, as: worker).jobs.count == 1)
         }
@@ -153,7 +153,7 @@ import Testing
                 create function public.waits(payload jsonb) returns boolean language sql stable
                 set search_path = pg_catalog, pg_temp as $$ select pg_advisory_lock(4711) is null $$
                 """)
-            try await database.execute("select errand.guard_put('waits', 'public.waits')")
+            try await database.execute("select errand.put_guard('waits', 'public.waits')")
             let worker = try await database.register()
             let gate = try await database.makeConnection()
             let writer = try await database.makeConnection()

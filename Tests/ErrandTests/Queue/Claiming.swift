@@ -100,7 +100,7 @@ extension Database {
                 select exists (select from public.open where id = (payload ->> 'id')::int)
             $$
             """,
-            "select errand.guard_put('wanted', 'public.wanted')",
+            "select errand.put_guard('wanted', 'public.wanted')",
         ] {
             try await execute(statement)
         }

@@ -88,7 +88,7 @@ import Testing
     @Test("schedules tick on, and a tick that has had its job gets no second one")
     func schedules() async throws {
         try await withTestDatabase { database, _ in
-            try await database.execute("select errand.schedule_put('fast', 'every 1 s', 'noop')")
+            try await database.execute("select errand.put_schedule('fast', 'every 1 s', 'noop')")
             try await database.execute(
                 "update errand.schedule set last_tick = now() + interval '1 day', next_tick = now() + interval '1 day'")
             try await database.execute(

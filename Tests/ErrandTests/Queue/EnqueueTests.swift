@@ -202,8 +202,8 @@ import Testing
             try await database.execute("select errand.enqueue('noop', run_at => now() + interval '1 hour')")
             for call in [
                 "errand.enqueue('noop', $1::jsonb)", "errand.enqueue_payloads_v1('noop', array['{}', $1::jsonb])",
-                "errand.edit((select id from errand.job), $1::jsonb, 'test')",
-                "errand.schedule_put('nightly', '0 3 * * *', 'noop', $1::jsonb)",
+                "errand.edit_job((select id from errand.job), $1::jsonb, 'test')",
+                "errand.put_schedule('nightly', '0 3 * * *', 'noop', $1::jsonb)",
             ] {
                 try await database.transaction {
                     try await $0.execute(Statement("select \(call)", [JSONB(Self.nested(64))]))

@@ -72,7 +72,7 @@ import Testing
                 create function public.asserts(payload jsonb) returns boolean language plpgsql stable
                 set search_path = pg_catalog, pg_temp as $$ begin assert false, 'broken'; return true; end $$
                 """)
-            try await database.execute("select errand.guard_put('asserts', 'public.asserts')")
+            try await database.execute("select errand.put_guard('asserts', 'public.asserts')")
             try await Queue(database: database).enqueue(Noop(), .guarded(by: "asserts"), .maxAttempts(1))
             try await Queue(database: database).enqueue(Noop())
             #expect(try await ManualWorker(database).claim(10).map(\.id) == [2])
@@ -109,7 +109,7 @@ import Testing
                 create function public.crawls(payload jsonb) returns boolean language sql stable
                 set search_path = pg_catalog, pg_temp as $$ select pg_sleep(0.02) is not null $$
                 """)
-            try await database.execute("select errand.guard_put('crawls', 'public.crawls')")
+            try await database.execute("select errand.put_guard('crawls', 'public.crawls')")
             try await Queue(database: database).enqueue(
                 all: [Noop](repeating: Noop(), count: 100), .guarded(by: "crawls"))
             var limited = configuration
@@ -178,7 +178,7 @@ import Testing
                 "create function public.counts(jsonb) returns int language sql stable as 'select 1'")
             let before = try await database.count("from errand.guard")
             let error = await #expect(throws: PostgresError.self) {
-                try await database.execute(Statement("select errand.guard_put('other', $1)", [function]))
+                try await database.execute(Statement("select errand.put_guard('other', $1)", [function]))
             }
             #expect(error?.sqlState == state)
             #expect(try await database.count("from errand.guard") == before)
@@ -191,7 +191,7 @@ import Testing
             try await database.execute("create schema shop")
             try await database.execute(
                 "create function shop.wanted(jsonb) returns boolean language sql stable as 'select true'")
-            let register: Statement = "select errand.guard_put('wanted', 'shop.wanted')"
+            let register: Statement = "select errand.put_guard('wanted', 'shop.wanted')"
             let error = await #expect(throws: PostgresError.self) { try await database.execute(register) }
             #expect(error?.sqlState == "42501")
             #expect(error?.detail.hasSuffix("permission denied for schema shop") == true)

@@ -82,10 +82,10 @@ private let hugeNumber = "1e131071::numeric"
         ])
     func unreadable(change: String) async throws {
         try await withWorker { database, queue in
-            try await database.execute("select errand.pause('default', 'test')")
+            try await database.execute("select errand.pause_queue('default', 'test')")
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 101))
             try await database.execute(Statement("update errand.job set \(change) where id = 50"))
-            try await database.execute("select errand.resume('default')")
+            try await database.execute("select errand.resume_queue('default')")
             #expect(try await database.drains())
             #expect(try await database.count("from errand.history where state = 'succeeded'") == 100)
             let error = try await database.word("select error from errand.failed where id = 50")
@@ -96,13 +96,13 @@ private let hugeNumber = "1e131071::numeric"
     @Test("times beyond the year 10,000 are run like others")
     func farTimes() async throws {
         try await withWorker { database, queue in
-            try await database.execute("select errand.pause('default', 'test')")
+            try await database.execute("select errand.pause_queue('default', 'test')")
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 3))
             try await database.execute("update errand.job set not_after = '200000-01-01' where id = 1")
             try await database.execute("update errand.job set created_at = '12000-01-01' where id = 2")
             try await database.execute(
                 "update errand.job set not_after = 'infinity', run_at = '0001-01-01 BC' where id = 3")
-            try await database.execute("select errand.resume('default')")
+            try await database.execute("select errand.resume_queue('default')")
             #expect(try await database.drains())
             #expect(try await database.count("from errand.history where state = 'succeeded'") == 3)
         }

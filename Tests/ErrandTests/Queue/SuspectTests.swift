@@ -122,13 +122,13 @@ import Testing
         }
         try await withWorker([handler], configure: { $0.queues = ["default": 5, "other": 5] }) { database, queue in
             for name in ["default", "other"] {
-                try await database.execute(Statement("select errand.pause($1, 'test', force => true)", [name]))
+                try await database.execute(Statement("select errand.pause_queue($1, 'test', force => true)", [name]))
             }
             try await queue.enqueue(all: [Slow](repeating: Slow(), count: 20))
             try await queue.enqueue(all: [Slow](repeating: Slow(), count: 20), .queue("other"))
             try await database.execute("update errand.job set crashes = 2 where id % 20 = 7")
             for name in ["default", "other"] {
-                try await database.execute(Statement("select errand.resume($1)", [name]))
+                try await database.execute(Statement("select errand.resume_queue($1)", [name]))
             }
             #expect(try await database.drains())
             #expect(try await database.count("from errand.history where state = 'succeeded' and attempt = 1") == 40)

@@ -10,20 +10,20 @@ import Testing
     func sameRefusals() async throws {
         try await withTestDatabase { database, _ in
             for (text, reason) in CronExpressionTests.refusals {
-                let put = Statement("select errand.schedule_put('one', $1, 'noop')", [text])
+                let put = Statement("select errand.put_schedule('one', $1, 'noop')", [text])
                 let error = await #expect(throws: PostgresError.self) { try await database.execute(put) }
                 #expect(error?.sqlState == "ER422", "\(text)")
-                #expect(error?.detail == "schedule_put: \(reason)")
+                #expect(error?.detail == "put_schedule: \(reason)")
             }
             for zone in ["Mars/Olympus", "europe/paris", "", "CEST", "FOO+3", "5", "../passwd"] {
-                let put = Statement("select errand.schedule_put('one', '@daily', 'noop', time_zone => $1)", [zone])
+                let put = Statement("select errand.put_schedule('one', '@daily', 'noop', time_zone => $1)", [zone])
                 let error = await #expect(throws: PostgresError.self) { try await database.execute(put) }
-                #expect(error?.detail.hasPrefix("schedule_put: time zone: expected an IANA name") == true, "\(zone)")
+                #expect(error?.detail.hasPrefix("put_schedule: time zone: expected an IANA name") == true, "\(zone)")
             }
             #expect(try await database.count("from errand.schedule") == 0)
             for zone in ["Europe/Paris", "UTC", "Etc/GMT+5", "America/Argentina/Buenos_Aires", "EST5EDT"] {
                 try await database.execute(
-                    Statement("select errand.schedule_put('one', '@daily', 'noop', time_zone => $1)", [zone]))
+                    Statement("select errand.put_schedule('one', '@daily', 'noop', time_zone => $1)", [zone]))
             }
         }
     }
@@ -31,15 +31,15 @@ import Testing
     @Test("a transaction with an older snapshot creates a schedule again that another session has dropped since")
     func dropped() async throws {
         try await withTestDatabase { database, _ in
-            try await database.execute("select errand.schedule_put('one', 'every 1 s', 'noop')")
+            try await database.execute("select errand.put_schedule('one', 'every 1 s', 'noop')")
             let older = try await database.makeConnection()
             try await older.execute("begin isolation level repeatable read")
             try await older.execute("select count(*) from errand.schedule")
-            try await database.execute("select errand.schedule_drop('one')")
-            try await older.execute("select errand.schedule_put('one', 'every 2 s', 'noop')")
+            try await database.execute("select errand.drop_schedule('one')")
+            try await older.execute("select errand.put_schedule('one', 'every 2 s', 'noop')")
             try await older.execute("commit")
             await older.close()
-            let actions = "from errand.action where action = 'schedule_put' and target ->> 'cron' = 'every 2 s'"
+            let actions = "from errand.action where action = 'put_schedule' and target ->> 'cron' = 'every 2 s'"
             #expect(try await database.count(actions) == 1)
         }
     }
@@ -112,12 +112,12 @@ import Testing
     func preview() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
-                "select errand.schedule_put('nightly', '30 2 * * *', 'noop', time_zone => 'Europe/Paris')")
-            try await database.execute("select errand.schedule_put('often', 'every 90 s', 'noop')")
-            try await database.execute("select errand.schedule_pause('nightly', 'a test')")
+                "select errand.put_schedule('nightly', '30 2 * * *', 'noop', time_zone => 'Europe/Paris')")
+            try await database.execute("select errand.put_schedule('often', 'every 90 s', 'noop')")
+            try await database.execute("select errand.pause_schedule('nightly', 'a test')")
             let ticks = """
                 select string_agg(to_char(tick at time zone 'UTC', 'MM-DD HH24:MI'), ', ' order by tick)
-                from errand.schedule_preview
+                from errand.preview_schedule
                 """
             let nightly = Statement("\(ticks)('nightly', 2, '2026-10-25 00:00+00')")
             #expect(try await database.query(nightly).scalar(String.self) == "10-25 00:30, 10-26 01:30")
@@ -126,11 +126,11 @@ import Testing
             let shown = try await database.query("select cron from errand.schedules where name = 'often'")
             #expect(try shown.scalar(String.self) == "every 1 min 30 s")
             // As a program defines it.
-            try await database.execute("select errand.schedule_put('seldom', 'every 5400000000 us', 'noop')")
+            try await database.execute("select errand.put_schedule('seldom', 'every 5400000000 us', 'noop')")
             let audited = "select target ->> 'cron' from errand.audit where target ->> 'schedule' = 'seldom'"
             #expect(try await database.query(Statement(audited)).scalar(String.self) == "every 1 h 30 min")
             let error = await #expect(throws: PostgresError.self) {
-                try await database.execute("select errand.schedule_preview('nothing')")
+                try await database.execute("select errand.preview_schedule('nothing')")
             }
             #expect(error?.sqlState == "ER404")
         }
@@ -142,10 +142,10 @@ import Testing
     func runNow() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
-                #"select errand.schedule_put('nightly', '@daily', 'noop', '{"sleep_ms": 1}', queue => 'mail')"#)
-            try await database.execute("select errand.schedule_pause('nightly', 'a test')")
+                #"select errand.put_schedule('nightly', '@daily', 'noop', '{"sleep_ms": 1}', queue => 'mail')"#)
+            try await database.execute("select errand.pause_schedule('nightly', 'a test')")
             let before = try await database.query("select last_tick from errand.schedule").scalar(Timestamp.self)
-            let run: Statement = "select errand.schedule_run_now('nightly', 'the disk was full')"
+            let run: Statement = "select errand.run_schedule('nightly', 'the disk was full')"
             let first = try await database.query(run).scalar(Int64.self)
             let second = try await database.query(run).scalar(Int64.self)
             #expect(first != second)
@@ -165,7 +165,7 @@ import Testing
                 ("'nothing', 'why'", "ER404"), ("'nightly', ' '", "ER422"), ("'nightly', null", "ER422"),
             ] {
                 let error = await #expect(throws: PostgresError.self) {
-                    try await database.execute(Statement("select errand.schedule_run_now(\(call))"))
+                    try await database.execute(Statement("select errand.run_schedule(\(call))"))
                 }
                 #expect(error?.sqlState == state)
             }

@@ -20,7 +20,7 @@ import Testing
     func fiveAtOnce() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
-                "select errand.schedule_put('fast', 'every 1 s', 'noop', missed => 'all', max_catch_up => 20000)")
+                "select errand.put_schedule('fast', 'every 1 s', 'noop', missed => 'all', max_catch_up => 20000)")
             try await database.execute(
                 "update errand.schedule set last_tick = date_trunc('second', now()) - interval '2000 s'")
             try await withThrowingTaskGroup { group in
@@ -59,7 +59,7 @@ import Testing
             try await database.execute(
                 Statement(
                     """
-                    select errand.schedule_put(
+                    select errand.put_schedule(
                         'hourly', to_char(now() - interval '30 minutes', 'FMMI') || ' * * * *', 'noop', missed => $1)
                     """, [missed]))
             try await database.execute("update errand.schedule set last_tick = now() - interval '3 days'")
@@ -77,7 +77,7 @@ import Testing
     @Test("a next tick that was changed by hand is the right one after the next read")
     func wrongNextTick() async throws {
         try await withTestDatabase { database, _ in
-            try await database.execute("select errand.schedule_put('nightly', '0 3 * * *', 'noop')")
+            try await database.execute("select errand.put_schedule('nightly', '0 3 * * *', 'noop')")
             var loop = loop(database)
             _ = try await loop.refresh()
             let next: Statement = "select next_tick from errand.schedule"
@@ -93,7 +93,7 @@ import Testing
     @Test("a schedule of which some due ticks can't be recorded is late")
     func lateInPart() async throws {
         try await withTestDatabase { database, _ in
-            try await database.execute("select errand.schedule_put('fast', 'every 1 s', 'noop', missed => 'skip')")
+            try await database.execute("select errand.put_schedule('fast', 'every 1 s', 'noop', missed => 'skip')")
             try await database.execute("update errand.schedule set last_tick = now() - interval '900 s'")
             for statement: Statement in [
                 """
@@ -123,13 +123,13 @@ import Testing
     @Test("a paused schedule enqueues nothing; after a resume it continues, and skips the ticks of the pause")
     func pause() async throws {
         try await withTestDatabase { database, _ in
-            try await database.execute("select errand.schedule_put('fast', 'every 1 s', 'noop', missed => 'all')")
+            try await database.execute("select errand.put_schedule('fast', 'every 1 s', 'noop', missed => 'all')")
             try await database.execute("update errand.schedule set last_tick = now() - interval '1 hour'")
-            try await database.execute("select errand.schedule_pause('fast', 'a test')")
+            try await database.execute("select errand.pause_schedule('fast', 'a test')")
             var loop = loop(database)
             #expect(try await loop.refresh() == SchedulerLoop.longestDelay)
             #expect(try await count("select count(*) from errand.job", in: database) == 0)
-            try await database.execute("select errand.schedule_resume('fast')")
+            try await database.execute("select errand.resume_schedule('fast')")
             let pause = try await loop.refresh()
             #expect(pause <= .seconds(1))
             try await Task.sleep(for: .milliseconds(1100))
@@ -137,7 +137,7 @@ import Testing
             // As many as the ticks since then, however late this is, and none of the hour before.
             let fromPause = """
                 select count(*) from errand.schedule_ticks
-                where job_id is not null and tick <= (select max(done_at) from errand.audit where action = 'schedule_resume')
+                where job_id is not null and tick <= (select max(done_at) from errand.audit where action = 'resume_schedule')
                 """
             #expect(try await count(fromPause, in: database) == 0)
             #expect(try await count("select count(*) from errand.job", in: database) >= 1)
@@ -147,15 +147,15 @@ import Testing
     @Test("each tick of a pause is on record as paused, and gives no job")
     func pausedTicks() async throws {
         try await withTestDatabase { database, _ in
-            try await database.execute("select errand.schedule_put('hourly', 'every 1 h', 'noop', missed => 'all')")
+            try await database.execute("select errand.put_schedule('hourly', 'every 1 h', 'noop', missed => 'all')")
             try await database.execute("update errand.schedule set last_tick = now() - interval '1 day'")
-            try await database.execute("select errand.schedule_pause('hourly', 'a test')")
+            try await database.execute("select errand.pause_schedule('hourly', 'a test')")
             var loop = loop(database)
             _ = try await loop.refresh()
             #expect(
                 try await count("select count(*) from errand.schedule_ticks where outcome = 'paused'", in: database)
                     == 24)
-            try await database.execute("select errand.schedule_resume('hourly')")
+            try await database.execute("select errand.resume_schedule('hourly')")
             _ = try await loop.refresh()
             #expect(try await count("select count(*) from errand.tick", in: database) == 24)
             #expect(try await count("select count(*) from errand.job", in: database) == 0)
@@ -165,10 +165,10 @@ import Testing
     @Test("a schedule that can't tick shows why, and stops none of the others")
     func problems() async throws {
         try await withTestDatabase { database, _ in
-            try await database.execute("select errand.schedule_put('broken', '0 23 * * *', 'noop')")
-            try await database.execute("select errand.schedule_put('never', '0 0 28 2 *', 'noop')")
-            try await database.execute("select errand.schedule_put('refused', 'every 1 s', 'noop')")
-            try await database.execute("select errand.schedule_put('sound', 'every 1 s', 'noop')")
+            try await database.execute("select errand.put_schedule('broken', '0 23 * * *', 'noop')")
+            try await database.execute("select errand.put_schedule('never', '0 0 28 2 *', 'noop')")
+            try await database.execute("select errand.put_schedule('refused', 'every 1 s', 'noop')")
+            try await database.execute("select errand.put_schedule('sound', 'every 1 s', 'noop')")
             try await database.execute("alter table errand.schedule disable trigger all")
             // Values that the functions would reject.
             try await database.execute(
@@ -190,7 +190,7 @@ import Testing
             #expect(problems[3].1 == nil)
             #expect(try await count("select count(*) from errand.job", in: database) >= 10)
             // The fixed schedule ticks.
-            try await database.execute("select errand.schedule_put('broken', '0 23 * * *', 'noop')")
+            try await database.execute("select errand.put_schedule('broken', '0 23 * * *', 'noop')")
             _ = try await loop.refresh()
             let fixed: Statement = """
                 select count(*) from errand.schedules where name = 'broken' and problem is null and next_tick > now()
@@ -204,7 +204,7 @@ import Testing
         try await withTestDatabase { database, _ in
             for name in ["held", "other"] {
                 try await database.execute(
-                    Statement("select errand.schedule_put($1, 'every 1 s', 'noop', missed => 'all')", [name]))
+                    Statement("select errand.put_schedule($1, 'every 1 s', 'noop', missed => 'all')", [name]))
             }
             try await database.execute("update errand.schedule set last_tick = now() - interval '30 s'")
             var loop = loop(database)
@@ -227,13 +227,13 @@ import Testing
     @Test("an edit by SQL counts from the next read on, and none of its new times was missed")
     func liveEdit() async throws {
         try await withTestDatabase { database, _ in
-            try await database.execute("select errand.schedule_put('one', 'every 1 h', 'noop', missed => 'all')")
+            try await database.execute("select errand.put_schedule('one', 'every 1 h', 'noop', missed => 'all')")
             try await database.execute("update errand.schedule set last_tick = now() - interval '3 hours'")
             var loop = loop(database)
             _ = try await loop.refresh()
             #expect(try await count("select count(*) from errand.job", in: database) == 3)
             let edited = try await database.query("select now()::text").scalar(String.self)
-            let edit: Statement = "select errand.schedule_put('one', '* * * * * *', 'noop', missed => 'all')"
+            let edit: Statement = "select errand.put_schedule('one', '* * * * * *', 'noop', missed => 'all')"
             #expect(try await database.query(edit).scalar(String.self) == "changed")
             #expect(try await database.query(edit).scalar(String.self) == "unchanged")
             _ = try await loop.refresh()
@@ -242,7 +242,7 @@ import Testing
             #expect(try await count(before, in: database) == 3)
             let next: Statement = "select next_tick - now() <= interval '1 second' from errand.schedules"
             #expect(try await database.query(next).scalar(Bool.self))
-            try await database.execute("select errand.schedule_drop('one')")
+            try await database.execute("select errand.drop_schedule('one')")
             #expect(try await loop.refresh() == SchedulerLoop.longestDelay)
             #expect(try await count("select count(*) from errand.schedule_ticks", in: database) >= 3)
         }
@@ -260,7 +260,7 @@ import Testing
                 return try await database.query(cron).scalar(String.self)
             }
             #expect(try await start("0 3 * * *") == "0 3 * * *")
-            try await database.execute("select errand.schedule_put('nightly', '0 4 * * *', 'noop')")
+            try await database.execute("select errand.put_schedule('nightly', '0 4 * * *', 'noop')")
             #expect(try await start("0 3 * * *") == "0 4 * * *")
             #expect(try await start("0 5 * * *") == "0 5 * * *")
         }
@@ -269,7 +269,7 @@ import Testing
     @Test("a late insert of a scheduler that knows an older version, or a recorded tick, changes nothing")
     func lateInserts() async throws {
         try await withTestDatabase { database, _ in
-            try await database.execute("select errand.schedule_put('fast', 'every 1 s', 'noop')")
+            try await database.execute("select errand.put_schedule('fast', 'every 1 s', 'noop')")
             try await database.execute("update errand.schedule set last_tick = now() - interval '1 day'")
             func records(version: Int, after delay: Int = -3600) async throws -> [Bool] {
                 let record = """
@@ -287,7 +287,7 @@ import Testing
             #expect(try await records(version: 1, after: -3700) == [false])
             try await database.execute("delete from errand.tick")
             #expect(try await records(version: 1, after: -3700) == [false])
-            try await database.execute("select errand.schedule_pause('fast', 'try')")
+            try await database.execute("select errand.pause_schedule('fast', 'try')")
             #expect(try await records(version: 2, after: -60) == [false])
             #expect(try await count("select count(*) from errand.job", in: database) == 1)
         }
@@ -296,7 +296,7 @@ import Testing
     @Test("a tick that another scheduler records after a statement began is that one's, not also the statement's")
     func recordedMeanwhile() async throws {
         try await withTestDatabase { database, _ in
-            try await database.execute("select errand.schedule_put('fast', 'every 1 s', 'noop')")
+            try await database.execute("select errand.put_schedule('fast', 'every 1 s', 'noop')")
             try await database.execute("update errand.schedule set last_tick = now() - interval '1 day'")
             let record: Statement = """
                 with turn as materialized (
@@ -333,7 +333,7 @@ import Testing
         try await withTestDatabase { database, _ in
             let service = Scheduler(database: database, logger: logger)
             let running = Task { try await service.run() }
-            try await database.execute("select errand.schedule_put('fast', 'every 1 s', 'noop')")
+            try await database.execute("select errand.put_schedule('fast', 'every 1 s', 'noop')")
             #expect(try await database.becomes("count(*) >= 2 from errand.job"))
             running.cancel()
             try await running.value

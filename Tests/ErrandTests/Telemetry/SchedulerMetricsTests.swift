@@ -12,7 +12,7 @@ import Testing
     func ticks() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
-                "select errand.schedule_put('fast', 'every 1 s', 'noop', missed => 'latest', max_lateness => '5 s')")
+                "select errand.put_schedule('fast', 'every 1 s', 'noop', missed => 'latest', max_lateness => '5 s')")
             try await database.execute(
                 "update errand.schedule set last_tick = date_trunc('second', now()) - interval '60 s'")
             let metrics = TestMetrics()

@@ -135,7 +135,7 @@ import Testing
             try await queue.enqueue(Slow())
             #expect(try await database.becomes("exists (select from errand.job where state = 'running')"))
             try await database.makeSlowGuard("select pg_sleep(600) is not null")
-            try await database.execute("select errand.guard_put('slow', 'public.slow')")
+            try await database.execute("select errand.put_guard('slow', 'public.slow')")
             try await database.execute("alter function errand_internal.register_worker_v1 rename to hidden")
             let id = try await database.query("select max(id) from errand.worker").scalar(Int64.self)
             // A claim whose connection breaks: its worker id is uncertain from now on.

@@ -81,7 +81,7 @@ import Testing
             """
         try await withWorker(configure: { $0.heartbeatInterval = .milliseconds(50) }) { database, queue in
             try await database.execute(guardSaying("select pg_sleep(600) is not null"))
-            try await database.execute("select errand.guard_put('slow', 'public.slow')")
+            try await database.execute("select errand.put_guard('slow', 'public.slow')")
             let knowsPositions = "exists (select from errand.worker where (marks -> 'default' ->> 1)::bigint > 0)"
             let knew = try await database.becomes(knowsPositions) { try await queue.enqueue(Noop()) }
             #expect(knew)

@@ -88,7 +88,7 @@ private final class Times: Sendable {
         let times = Times()
         let handlers: [any JobHandler] = [Self.filler(times), NeedyHandler(times: times)]
         try await withWorker(handlers, configure: { $0.queues = ["default": 4] }) { database, queue in
-            try await database.execute("select errand.pause('default', 'test', force => true)")
+            try await database.execute("select errand.pause_queue('default', 'test', force => true)")
             let housekeeping = Housekeeping(database: database, logger: Logger(label: "housekeeping"))
             let running = Task { try await housekeeping.run() }
             try await body(database, queue, times)
@@ -109,7 +109,7 @@ private final class Times: Sendable {
             var limited: [Int64] = []
             for _ in 0..<6 { limited.append(try await queue.enqueue(Slow(), .limited(by: "one")).id) }
             try await fill(queue, 900)
-            try await database.execute("select errand.resume('default')")
+            try await database.execute("select errand.resume_queue('default')")
             #expect(try await database.becomes("not exists (select from errand.job where limit_key = 'one')"))
             let passed = try #require(times.mostPassed(limited))
             #expect(passed <= Self.most)
@@ -125,7 +125,7 @@ private final class Times: Sendable {
             for _ in 0..<3 { crashed.append(try await queue.enqueue(Slow()).id) }
             try await fill(queue, 900)
             try await database.execute(Statement("update errand.job set crashes = 2 where id = any($1)", [crashed]))
-            try await database.execute("select errand.resume('default')")
+            try await database.execute("select errand.resume_queue('default')")
             #expect(
                 try await database.becomes("not exists (select from errand.job where crashes = 2)") {
                     try await database.execute("select errand_internal.rescue_v1()")
@@ -140,7 +140,7 @@ private final class Times: Sendable {
     func probe() async throws {
         try await behindBacklog { database, queue, times in
             times.hold(true)
-            try await database.execute("select errand.resume('default')")
+            try await database.execute("select errand.resume_queue('default')")
             try await database.execute("select errand.circuit_open('store', 'test', now())")
             try await fill(queue, 100)
             // Before the probe: a free slot would start it at once.

@@ -82,7 +82,7 @@ import Testing
             try await database.execute(
                 """
                 select errand.retry('{13}', reason => 'slow images'), errand.discard('{14}', 'slow images'),
-                    errand.pause('images', 'slow images', force => true)
+                    errand.pause_queue('images', 'slow images', force => true)
                 """)
             try await database.execute(
                 """

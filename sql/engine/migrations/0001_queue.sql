@@ -93,7 +93,7 @@ comment on column errand.job.payload_day is
 comment on column errand.job.payload_bytes is 'length of the payload as text, if it is over 2 KB';
 comment on column errand.job.is_handed_back is
     'it waits first in its queue, at whatever position: its worker returned it without counting an attempt, '
-    'errand.edit changed it, it probes a circuit, or its slot of a limit went to others; null = no';
+    'errand.edit_job changed it, it probes a circuit, or its slot of a limit went to others; null = no';
 comment on column errand.job.state is 'scheduled, available, parked or running';
 comment on column errand.job.queue is 'its queue: a worker claims from the queues that it names';
 comment on column errand.job.kind is 'its kind, which names the handler';
@@ -303,7 +303,7 @@ create table errand.queue (
 );
 comment on table errand.queue is 'The pauses of queues; a queue without a row is not paused';
 comment on column errand.queue.paused_at is 'when it was paused; null = it is not paused';
-comment on column errand.queue.paused_until is 'when the pause ends; null = at errand.resume';
+comment on column errand.queue.paused_until is 'when the pause ends; null = at errand.resume_queue';
 comment on column errand.queue.name is 'the queue''s name';
 comment on column errand.queue.paused_reason is 'why it is paused, in the words of the operator';
 comment on column errand.queue.paused_by is 'who paused it';

@@ -35,7 +35,7 @@ create table errand.schedule (
     constraint schedule_max_lateness check (max_lateness >= interval '1 second')
 ) with (fillfactor = 50);
 
-comment on table errand.schedule is 'The schedules: errand.schedule_put and its siblings change them';
+comment on table errand.schedule is 'The schedules: errand.put_schedule and its siblings change them';
 comment on column errand.schedule.version is
     'number of changes: a scheduler that has read an older version enqueues nothing';
 comment on column errand.schedule.created_at is 'when it was created';

@@ -17,7 +17,7 @@ select
         || format('its oldest job has been due for %s s', round(extract(epoch from oldest_age)))
         || case when stands_still then ', and nothing keeps it back: its workers have idle slots' else '' end as detail,
     case
-        when paused_at is not null then format('select errand.resume(%L)', queue)
+        when paused_at is not null then format('select errand.resume_queue(%L)', queue)
         when workers = 0 then 'no live worker claims from it: start one, or see drained_at in errand.workers'
         when stands_still then 'the logs of its workers say why they can''t claim; restart one'
         else 'select * from errand.explain(…) of one of its jobs'

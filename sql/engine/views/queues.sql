@@ -171,7 +171,7 @@ comment on column errand.queues.run_p50_ms_1_h is 'from started to completed, la
 comment on column errand.queues.run_p95_ms_1_h is 'the same, 95th percentile';
 comment on column errand.queues.run_p99_ms_1_h is 'the same, 99th percentile';
 comment on column errand.queues.paused_at is 'when it was paused; null = it is not paused';
-comment on column errand.queues.paused_until is 'when the pause ends; null = at errand.resume';
+comment on column errand.queues.paused_until is 'when the pause ends; null = at errand.resume_queue';
 comment on column errand.queues.paused_by is 'who paused it';
 comment on column errand.queues.paused_reason is 'why, in the words of the operator';
 comment on column errand.queues.stands_still is

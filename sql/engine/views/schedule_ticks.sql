@@ -8,7 +8,7 @@
 --   coalesced   it was missed, and the job of a later tick covers it
 --   skipped     it was missed, and has no job
 --   paused      its schedule was paused
---   by hand     an operator called errand.schedule_run_now
+--   by hand     an operator called errand.run_schedule
 -- errand: for ops, monitor
 -- errand: topic schedules
 create or replace view errand.schedule_ticks as

@@ -69,7 +69,7 @@ struct SchedulerTicks: Scenario {
     }
 
     private static let put = """
-        select count(errand.schedule_put(
+        select count(errand.put_schedule(
             'bench-' || n,
             case n % 2
                 when 0 then n / 2 % 60 || ' * * * * *'

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Postgres
 
-/// `errand bulk …`: errand.bulk_start and its siblings.
+/// `errand bulk …`: errand.start_bulk and its siblings.
 struct BulkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bulk",
@@ -46,7 +46,7 @@ struct BulkOptions: ParsableArguments {
         try await Environment.load().withConnection { connection in
             let id = try await connection.query(
                 Statement(
-                    "select errand.bulk_start($1, $2, $3)", [action, JSONB(encoding: filter.fields), reason])
+                    "select errand.start_bulk($1, $2, $3)", [action, JSONB(encoding: filter.fields), reason])
             ).scalar(Int64.self)
             try await filter.hintAtNames(on: connection)
             if wait { return try await BulkProgress.follow(id, asJSON: json, on: connection) }
@@ -59,7 +59,7 @@ struct StartCancel: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
         abstract: "Request that all unfinished jobs of a filter are cancelled. Prints the number of the bulk action.",
-        discussion: "Calls errand.bulk_start. It is no dry run: `errand job cancel` shows what matches.")
+        discussion: "Calls errand.start_bulk. It is no dry run: `errand job cancel` shows what matches.")
 
     @OptionGroup var options: BulkOptions
 
@@ -70,7 +70,7 @@ struct StartDiscard: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "discard",
         abstract: "Request that all failed jobs of a filter are discarded. Prints the number of the bulk action.",
-        discussion: "Calls errand.bulk_start. It is no dry run: errand.discard_where shows what matches.")
+        discussion: "Calls errand.start_bulk. It is no dry run: errand.discard_where shows what matches.")
 
     @OptionGroup var options: BulkOptions
 
@@ -81,7 +81,7 @@ struct StopBulk: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop",
         abstract: "End a bulk action. What it has changed stays changed.",
-        discussion: "Calls errand.bulk_stop.")
+        discussion: "Calls errand.stop_bulk.")
 
     @Argument(help: "Its number, as `errand bulk list` shows it.")
     var id: Int64
@@ -94,7 +94,7 @@ struct StopBulk: AsyncParsableCommand {
 
     func run() async throws {
         let changed = try await Environment.load().withConnection { connection in
-            try await connection.query(Statement("select errand.bulk_stop($1, $2)", [id, reason])).scalar(Int64.self)
+            try await connection.query(Statement("select errand.stop_bulk($1, $2)", [id, reason])).scalar(Int64.self)
         }
         print(
             try json

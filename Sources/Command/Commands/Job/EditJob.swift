@@ -8,7 +8,7 @@ struct EditJob: AsyncParsableCommand {
         discussion: """
             errand job edit 4711 '{"photo": "6c1d…"}' --reason 'the import wrote the wrong id'
 
-            Calls errand.edit. The audit has the reason, and neither the old nor the new payload. A failed job runs with \
+            Calls errand.edit_job. The audit has the reason, and neither the old nor the new payload. A failed job runs with \
             the new one after `errand job retry`.
             """)
 
@@ -35,7 +35,7 @@ struct EditJob: AsyncParsableCommand {
 
     func run() async throws {
         let state = try await Environment.load().withConnection { connection in
-            try await connection.query(Statement("select errand.edit($1, $2, $3)", [id, JSONB(payload), reason]))
+            try await connection.query(Statement("select errand.edit_job($1, $2, $3)", [id, JSONB(payload), reason]))
                 .scalar(String.self)
         }
         print(try json ? Command.json(Response(job_id: id, state: state)) : "job \(id): edited, \(state)")

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Postgres
 
-/// `errand queue …`: what the view errand.queues shows, errand.pause and errand.resume.
+/// `errand queue …`: what the view errand.queues shows, errand.pause_queue and errand.resume_queue.
 struct QueueCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "queue",
@@ -128,7 +128,7 @@ struct PauseQueue: AsyncParsableCommand {
             }
             try await connection.execute(
                 Statement(
-                    "select errand.pause($1, $2, coalesce($3, now() + $4 * interval '1 microsecond'), force => $5)",
+                    "select errand.pause_queue($1, $2, coalesce($3, now() + $4 * interval '1 microsecond'), force => $5)",
                     [name, reason] + Moment.parameters(until) + [unused]))
         }
         try Done(queue: name, done: "paused").show(asJSON: json)
@@ -155,7 +155,7 @@ struct ResumeQueue: AsyncParsableCommand {
             guard let wasPaused = try found.first?.decode(Bool.self) else {
                 throw Failure.unknown("queue", name, among: try await QueueCommand.names(on: connection))
             }
-            try await connection.execute(Statement("select errand.resume($1, $2)", [name, reason]))
+            try await connection.execute(Statement("select errand.resume_queue($1, $2)", [name, reason]))
             return wasPaused
         }
         try Done(queue: name, done: wasPaused ? "resumed" : "was not paused").show(asJSON: json)

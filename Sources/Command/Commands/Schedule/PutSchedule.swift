@@ -10,7 +10,7 @@ struct PutSchedule: AsyncParsableCommand {
             errand schedule put nightly '0 3 * * *' report '{"pages": 2}' --time-zone Europe/Paris
             errand schedule put sweep 'every 30 s' invite_expiry --missed skip
 
-            Calls errand.schedule_put, and prints created, changed or unchanged. `errand schedule preview --cron` shows \
+            Calls errand.put_schedule, and prints created, changed or unchanged. `errand schedule preview --cron` shows \
             the ticks before. What isn't given gets its default, also for a schedule that exists.
             """)
 
@@ -59,7 +59,7 @@ struct PutSchedule: AsyncParsableCommand {
             try await connection.query(
                 Statement(
                     """
-                    select errand.schedule_put(
+                    select errand.put_schedule(
                         $1, $2, $3, $4, $5, $6, $7, $8 * interval '1 microsecond', $9::int4)
                     """,
                     [

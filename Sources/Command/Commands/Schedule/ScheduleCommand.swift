@@ -11,7 +11,7 @@ struct ScheduleCommand: AsyncParsableCommand {
             errand schedule preview --cron '30 2 * * *' --time-zone Europe/Paris
             errand schedule run quote_of_the_day --reason 'the first one had a typo'
 
-            Schedules are defined by the program, or by `errand schedule put` and errand.schedule_put.
+            Schedules are defined by the program, or by `errand schedule put` and errand.put_schedule.
             """,
         subcommands: [
             ListSchedules.self, PreviewSchedule.self, ScheduleTicks.self, PutSchedule.self, RunSchedule.self,
@@ -61,7 +61,7 @@ struct RunSchedule: AsyncParsableCommand {
 
     func run() async throws {
         let id = try await ScheduleCommand.withSchedule(name) { connection in
-            try await connection.query(Statement("select errand.schedule_run_now($1, $2)", [name, reason]))
+            try await connection.query(Statement("select errand.run_schedule($1, $2)", [name, reason]))
                 .scalar(Int64.self)
         }
         print(try json ? Command.json(Response(schedule: name, job_id: id)) : "\(id)")
@@ -84,7 +84,7 @@ struct PauseSchedule: AsyncParsableCommand {
 
     func run() async throws {
         try await ScheduleCommand.withSchedule(name) { connection in
-            _ = try await connection.execute(Statement("select errand.schedule_pause($1, $2)", [name, reason]))
+            _ = try await connection.execute(Statement("select errand.pause_schedule($1, $2)", [name, reason]))
         }
         try ScheduleCommand.Done(schedule: name, done: "paused").show(asJSON: json)
     }
@@ -102,7 +102,7 @@ struct ResumeSchedule: AsyncParsableCommand {
 
     func run() async throws {
         try await ScheduleCommand.withSchedule(name) { connection in
-            _ = try await connection.execute(Statement("select errand.schedule_resume($1)", [name]))
+            _ = try await connection.execute(Statement("select errand.resume_schedule($1)", [name]))
         }
         try ScheduleCommand.Done(schedule: name, done: "resumed").show(asJSON: json)
     }
@@ -122,7 +122,7 @@ struct DropSchedule: AsyncParsableCommand {
 
     func run() async throws {
         try await ScheduleCommand.withSchedule(name) { connection in
-            _ = try await connection.execute(Statement("select errand.schedule_drop($1)", [name]))
+            _ = try await connection.execute(Statement("select errand.drop_schedule($1)", [name]))
         }
         try ScheduleCommand.Done(schedule: name, done: "dropped").show(asJSON: json)
     }

@@ -92,8 +92,8 @@ import Testing
             let filtered = "select count(*) from errand.cancel_where('{\"queue\": \"default\"}', 'x', false)"
             #expect(try await database.query(Statement(filtered, [])).scalar(Int.self) == 60)
 
-            try await database.execute("select errand.schedule_put('nightly', '0 3 * * *', 'noop')")
-            try await database.execute("select errand.schedule_pause('nightly', 'a try')")
+            try await database.execute("select errand.put_schedule('nightly', '0 3 * * *', 'noop')")
+            try await database.execute("select errand.pause_schedule('nightly', 'a try')")
             let paused = "select count(*) from errand.schedules where name = 'nightly' and paused_at is not null"
             #expect(try await database.query(Statement(paused, [])).scalar(Int.self) == 1)
             let error = await #expect(throws: PostgresError.self) {

@@ -11,7 +11,7 @@ begin
         raise exception 'guard %: expected a registered guard, got an unknown name', quote_literal(guard)
             using errcode = 'ER404';
     end if;
-    -- errand.guard_put has quoted each part of the name.
+    -- errand.put_guard has quoted each part of the name.
     execute format('select %s($1)', called) into wanted using payload;
     return coalesce(wanted, false);
 end

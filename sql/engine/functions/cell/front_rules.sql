@@ -14,8 +14,8 @@
 --              shown; of the columns in `detail`, the smallest
 --   own        the front has its own
 --
--- The signature says it: the name of the first argument, a result that can be merged, a name that begins with
--- schedule_. A function that depends on its arguments alone runs on any cell. Exceptions stand here. A function of
+-- The signature says it: the name of the first argument, a result that can be merged, a name that ends with
+-- _schedule. A function that depends on its arguments alone runs on any cell. Exceptions stand here. A function of
 -- which neither says it has a null rule.
 create or replace function errand_internal.front_rules() returns table (object text, rule text, detail text)
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
@@ -24,7 +24,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('enqueue', 'key', ''),
             ('enqueue_many', 'many', ''),
             ('enqueue_payloads_v1', 'any', ''),
-            ('bulk_start', 'cell', ''),
+            ('start_bulk', 'cell', ''),
             ('health', 'all', 'check_name, ok, format(''cell %s: %s'', cell, detail), hint'),
             ('metrics', 'all', 'name, type, labels || jsonb_build_object(''cell'', cell::text), value'),
             ('busiest_queues', 'all', 'distinct value'),
@@ -67,7 +67,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
         read.object,
         coalesce(exception.rule, case
             when is_view then 'union'
-            when read.object like 'schedule~_%' escape '~' then 'schedule'
+            when read.object like '%~_schedule' escape '~' then 'schedule'
             when first = 'ids' then 'ids'
             when first in ('job_id', 'id') then 'id'
             when first in ('worker_id', 'bulk_id') then 'cell'

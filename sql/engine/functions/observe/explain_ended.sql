@@ -36,7 +36,7 @@ begin
     hint := case when ended.state in ('failed', 'cancelled') then
         -- As the library says it. Another attempt with the same payload would fail again.
         case when ended.reason like 'payload does not fit %'
-            then format('select errand.edit(%s, ''{…}'', reason => ''…''); ', explain_ended.job_id) else '' end
+            then format('select errand.edit_job(%s, ''{…}'', reason => ''…''); ', explain_ended.job_id) else '' end
         || format('select * from errand.retry_job(%s, ''…'')', explain_ended.job_id) end;
     return next;
     if ended.unique_key is not null and ended.state in ('failed', 'cancelled') then

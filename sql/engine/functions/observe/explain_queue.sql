@@ -15,7 +15,7 @@ begin
         detail := format(
             'the queue %s is paused since %s%s%s: %s', job.queue, paused.paused_at, ' by ' || paused.paused_by,
             ' until ' || paused.paused_until, coalesce(paused.paused_reason, 'no reason given'));
-        hint := format('select errand.resume(%L)', job.queue);
+        hint := format('select errand.resume_queue(%L)', job.queue);
         return next;
     end if;
     select

@@ -4,7 +4,7 @@
 --   select * from errand.cancel_where('{"kind": "newsletter"}', reason => 'wrong text', dry_run => false);
 --
 -- errand_internal.job_filter has the filter's keys; state is scheduled, available, parked or running. Lowest ids first,
--- at most max_jobs in a call (1 to 100,000): call it until it returns no row, or let errand.bulk_start cancel all of
+-- at most max_jobs in a call (1 to 100,000): call it until it returns no row, or let errand.start_bulk cancel all of
 -- them. A job that a worker is claiming or completing is skipped. Returns a row for each job with its state before and
 -- now, or as it would be. In a dry run, beyond and a notice have the number of further matches. Raises ER422.
 -- errand: for ops

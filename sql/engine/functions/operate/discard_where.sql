@@ -5,7 +5,7 @@
 --   select count(*) from errand.discard_where('{"kind": "newsletter"}', reason => 'old', dry_run => false);
 --
 -- errand_internal.job_filter has the filter's keys; state is failed, if it is given. Lowest ids first, at most max_jobs
--- in a call (1 to 100,000): call it until it returns no row, or let errand.bulk_start discard all of them. A job that
+-- in a call (1 to 100,000): call it until it returns no row, or let errand.start_bulk discard all of them. A job that
 -- another session has locked is skipped. Returns a row for each job with its state before and now, or as it would be.
 -- In a dry run, beyond and a notice have the number of further matches. Raises ER422.
 -- errand: for ops

@@ -36,7 +36,7 @@ begin
             coalesce(set_rate.per::text, 'null') using errcode = 'ER422';
     elsif set_rate.allowed is null or set_rate.allowed < 1 then
         raise exception 'set_rate: allowed: expected at least 1, got %', coalesce(set_rate.allowed::text, 'null')
-            using errcode = 'ER422', hint = 'To stop a queue: select errand.pause(''queue'', ''reason'').';
+            using errcode = 'ER422', hint = 'To stop a queue: select errand.pause_queue(''queue'', ''reason'').';
     end if;
     insert into errand.rate (queue, per, allowed)
     values (set_rate.queue, set_rate.per, set_rate.allowed)

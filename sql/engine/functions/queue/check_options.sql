@@ -57,7 +57,7 @@ begin
     then
         raise exception '%: guard: expected one of errand.guard, got %', context, quote_literal(left(guard, 120))
             using errcode = 'ER404',
-            hint = 'Register it first: select errand.guard_put(''name'', ''schema.function'').';
+            hint = 'Register it first: select errand.put_guard(''name'', ''schema.function'').';
     end if;
 end
 $$;

@@ -1,5 +1,5 @@
 -- next_ticks: returns the next ticks of a cron expression or of `every 30 s`, oldest first, to check it before
--- errand.schedule_put.
+-- errand.put_schedule.
 --
 --   select * from errand.next_ticks('30 2 * * *', 'Europe/Paris', '2026-10-24 00:00+00', 3);
 --

@@ -1,7 +1,7 @@
 -- schedule_define_v1: applies a program's definition of a schedule, unless the same definition was applied before.
 --
--- So a change by errand.schedule_put lasts until the program's own definition changes. The arguments are those of
--- errand.schedule_put. Returns created, changed or unchanged.
+-- So a change by errand.put_schedule lasts until the program's own definition changes. The arguments are those of
+-- errand.put_schedule. Returns created, changed or unchanged.
 --
 -- Raises ER409 for a schedule that only SQL or another existing login has defined, and for one of another kind: a
 -- stolen login can't change the schedules of other programs.
@@ -32,14 +32,14 @@ begin
         raise exception 'schedule_define: schedule %: expected one that % has defined, got one of %',
             quote_literal(held.name), session_user, coalesce(held.defined_by, 'SQL')
             using errcode = 'ER409',
-            hint = format('select errand.schedule_drop(%L) lets the program define it.', held.name);
+            hint = format('select errand.drop_schedule(%L) lets the program define it.', held.name);
     elsif found and held.kind <> schedule_define_v1.kind then
         raise exception 'schedule_define: schedule %: expected its kind %, got %',
             quote_literal(held.name), held.kind, quote_nullable(left(schedule_define_v1.kind, 120))
             using errcode = 'ER409',
-            hint = format('select errand.schedule_drop(%L) lets the program define it again.', held.name);
+            hint = format('select errand.drop_schedule(%L) lets the program define it again.', held.name);
     end if;
-    outcome := errand.schedule_put(
+    outcome := errand.put_schedule(
         schedule_define_v1.name, schedule_define_v1.cron, schedule_define_v1.kind, schedule_define_v1.payload,
         schedule_define_v1.time_zone, schedule_define_v1.missed, schedule_define_v1.queue,
         schedule_define_v1.max_lateness, schedule_define_v1.max_catch_up);

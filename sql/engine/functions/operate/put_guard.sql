@@ -1,6 +1,6 @@
--- guard_put: registers a guard: a function that says whether a job is still wanted.
+-- put_guard: registers a guard: a function that says whether a job is still wanted.
 --
---   select errand.guard_put('invite_is_open', 'pairing.invite_is_open');
+--   select errand.put_guard('invite_is_open', 'pairing.invite_is_open');
 --   select errand.enqueue('invite_reminder', '{"code": "X7K2QP"}', guard => 'invite_is_open');
 --
 -- The function takes the payload (jsonb), returns boolean (false and null mean no), and is stable or immutable. It runs
@@ -10,7 +10,7 @@
 --
 -- Raises ER404 for an unknown function, 42501 if errand_owner may not use the function's schema, ER422 for a name out
 -- of bounds or a function of another kind.
-create or replace function errand.guard_put(name text, function text) returns void
+create or replace function errand.put_guard(name text, function text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -19,27 +19,27 @@ declare
     quoted text;
 begin
     begin
-        found_oid := to_regprocedure(guard_put.function || '(jsonb)');
+        found_oid := to_regprocedure(put_guard.function || '(jsonb)');
     exception
         when insufficient_privilege then
-            raise exception 'guard_put: function: expected one in a schema that % may use, got %: %',
-                current_user, quote_literal(left(guard_put.function, 120)), sqlerrm
+            raise exception 'put_guard: function: expected one in a schema that % may use, got %: %',
+                current_user, quote_literal(left(put_guard.function, 120)), sqlerrm
                 using errcode = '42501',
                     hint = format('Have its owner run: grant usage on schema … to %s', current_user);
         -- The text is no name.
         when others then found_oid := null;
     end;
-    if guard_put.name is null or guard_put.name !~ '^[a-z][a-z0-9_.-]{0,99}$' then
-        raise exception 'guard_put: name: expected a-z, then up to 99 of a-z 0-9 _ . -, got %',
-            coalesce(quote_literal(left(guard_put.name, 120)), 'null') using errcode = 'ER422';
+    if put_guard.name is null or put_guard.name !~ '^[a-z][a-z0-9_.-]{0,99}$' then
+        raise exception 'put_guard: name: expected a-z, then up to 99 of a-z 0-9 _ . -, got %',
+            coalesce(quote_literal(left(put_guard.name, 120)), 'null') using errcode = 'ER422';
     elsif found_oid is null then
-        raise exception 'guard_put: function: expected a function with one argument of type jsonb, got %',
-            coalesce(quote_literal(left(guard_put.function, 120)), 'null') using errcode = 'ER404';
+        raise exception 'put_guard: function: expected a function with one argument of type jsonb, got %',
+            coalesce(quote_literal(left(put_guard.function, 120)), 'null') using errcode = 'ER404';
     end if;
     select * into routine from pg_proc where oid = found_oid;
     if routine.prorettype <> 'boolean'::regtype or routine.proretset or routine.provolatile = 'v'
         or routine.prokind <> 'f' then
-        raise exception 'guard_put: function: expected one that is stable or immutable and returns boolean, got %, % %',
+        raise exception 'put_guard: function: expected one that is stable or immutable and returns boolean, got %, % %',
             found_oid::regprocedure,
             case routine.provolatile when 'v' then 'volatile' when 's' then 'stable' else 'immutable' end,
             format_type(routine.prorettype, null)
@@ -47,7 +47,7 @@ begin
     end if;
     select format('%I.%I', nspname, routine.proname) into quoted from pg_namespace where oid = routine.pronamespace;
     insert into errand.guard as known (name, function)
-    values (guard_put.name, quoted)
+    values (put_guard.name, quoted)
     on conflict on constraint guard_pkey do update
     set function = excluded.function, registered_at = now(), slow_at = null, slow_ms = null;
 end

@@ -1,19 +1,19 @@
--- bulk_start: has housekeeping cancel or discard all jobs that match a filter, however many they are. Returns the
+-- start_bulk: has housekeeping cancel or discard all jobs that match a filter, however many they are. Returns the
 -- number of the bulk action.
 --
---   select errand.bulk_start('cancel', '{"kind": "newsletter"}', reason => 'wrong text');
+--   select errand.start_bulk('cancel', '{"kind": "newsletter"}', reason => 'wrong text');
 --   select * from errand.bulk_status;
 --
 -- cancel ends unfinished jobs, discard gives up failed ones. Only jobs that were enqueued before the call are changed.
 -- Any worker or scheduler makes the batches, of 1,000 jobs read at most, each a transaction of its own, with a delay as
 -- long as the batch took. A killed process loses its last batch at most, and another one goes on. The reason of each
--- job begins with bulk and this number. One bulk action runs at a time, the oldest first. errand.bulk_stop ends one.
+-- job begins with bulk and this number. One bulk action runs at a time, the oldest first. errand.stop_bulk ends one.
 --
 -- errand_internal.job_filter has the filter's keys, and errand.cancel_where and errand.discard_where show what matches.
 -- Raises ER422.
 -- errand: for ops
 -- errand: topic bulk
-create or replace function errand.bulk_start(action text, filter jsonb, reason text) returns bigint
+create or replace function errand.start_bulk(action text, filter jsonb, reason text) returns bigint
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -21,26 +21,26 @@ declare
     started bigint;
     bounds bigint[];
 begin
-    perform errand_internal.check_reason('bulk_start', bulk_start.reason);
-    if bulk_start.action is null or bulk_start.action not in ('cancel', 'discard') then
-        raise exception 'bulk_start: action: expected cancel or discard, got %', quote_nullable(left(action, 100))
+    perform errand_internal.check_reason('start_bulk', start_bulk.reason);
+    if start_bulk.action is null or start_bulk.action not in ('cancel', 'discard') then
+        raise exception 'start_bulk: action: expected cancel or discard, got %', quote_nullable(left(action, 100))
             using errcode = 'ER422';
     end if;
-    choice := errand_internal.job_filter('bulk_start', bulk_start.filter, case bulk_start.action
+    choice := errand_internal.job_filter('start_bulk', start_bulk.filter, case start_bulk.action
         when 'cancel' then '{scheduled,available,parked,running}'::text[] else '{failed}' end);
-    perform errand_internal.report_unknown('bulk_start', choice);
-    bounds := case bulk_start.action
+    perform errand_internal.report_unknown('start_bulk', choice);
+    bounds := case start_bulk.action
         when 'cancel' then (select array[min(id), max(id)] from errand.job)
         else (select array[min(id), max(id)] from errand.failed)
     end;
     insert into errand.bulk (action, filter, reason, from_id, after_id, upto_id)
     values (
-        bulk_start.action, bulk_start.filter, bulk_start.reason, coalesce(bounds[1], 1) - 1,
+        start_bulk.action, start_bulk.filter, start_bulk.reason, coalesce(bounds[1], 1) - 1,
         coalesce(bounds[1], 1) - 1, coalesce(bounds[2], 0))
     returning id into started;
     perform errand_internal.record_action(
-        'bulk_start', jsonb_build_object('bulk', started, 'action', bulk_start.action, 'filter', bulk_start.filter),
-        bulk_start.reason);
+        'start_bulk', jsonb_build_object('bulk', started, 'action', start_bulk.action, 'filter', start_bulk.filter),
+        start_bulk.reason);
     return started;
 end
 $$;

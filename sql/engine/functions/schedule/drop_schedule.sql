@@ -1,0 +1,19 @@
+-- drop_schedule: deletes a schedule. Its jobs and the record of its ticks stay.
+--
+--   select errand.drop_schedule('quote_of_the_day');
+--
+-- A schedule that the program defines returns at the program's next start: pause that instead. Raises ER404 for an
+-- unknown schedule.
+-- errand: for ops
+-- errand: topic schedules
+create or replace function errand.drop_schedule(name text) returns void
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+begin
+    delete from errand.schedule as held where held.name = drop_schedule.name;
+    if not found then
+        perform errand_internal.check_known_schedule('drop_schedule', drop_schedule.name);
+    end if;
+    perform errand_internal.record_action('drop_schedule', jsonb_build_object('schedule', drop_schedule.name));
+end
+$$;

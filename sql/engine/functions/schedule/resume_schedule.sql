@@ -1,0 +1,24 @@
+-- resume_schedule: resumes a paused schedule. The ticks of the pause were not missed: they give no job, and are
+-- recorded as paused.
+--
+--   select errand.resume_schedule('quote_of_the_day');
+--
+-- Does nothing if the schedule is not paused. Raises ER404 for an unknown schedule.
+-- errand: for ops
+-- errand: topic schedules
+create or replace function errand.resume_schedule(name text) returns void
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+begin
+    update errand.schedule as held
+    set
+        paused_at = null, paused_reason = null, last_tick = greatest(held.last_tick, now()),
+        version = held.version + 1, changed_at = now()
+    where held.name = resume_schedule.name and held.paused_at is not null;
+    if found then
+        perform errand_internal.record_action('resume_schedule', jsonb_build_object('schedule', resume_schedule.name));
+    else
+        perform errand_internal.check_known_schedule('resume_schedule', resume_schedule.name);
+    end if;
+end
+$$;
