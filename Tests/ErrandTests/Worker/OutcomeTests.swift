@@ -231,6 +231,7 @@ import Testing
     func goesOn() async throws {
         let (again, begin) = AsyncStream.makeStream(of: Void.self)
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
         let interrupted = Mutex<[Bool]>([])
         let handler = SlowHandler { context in
             let outcome: Outcome = context.attempt == 1 ? .retry(after: .zero, reason: "again") : .done
@@ -241,6 +242,7 @@ import Testing
             }
             for await _ in gate { break }
             interrupted.withLock { $0.append(Task.isCancelled) }
+            end.yield()
         }
         let completed = Mutex<[AttemptOutcome]>([])
         let configure: (inout WorkerConfiguration) -> Void = {
@@ -257,6 +259,8 @@ import Testing
                 #expect(try await database.becomes("min(heartbeat_at) > '\(seen)' from errand.worker"))
             }
             open.yield()
+            // The worker's stop interrupts it after 2 s.
+            for await _ in ended { break }
         }
         #expect(interrupted.withLock(\.self) == [false])
         #expect(completed.withLock { $0.map(\.rawValue).sorted() } == ["retried", "succeeded"])
