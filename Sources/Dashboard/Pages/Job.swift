@@ -28,7 +28,7 @@ struct JobPage {
         let tags: [String]?
         let traceparent: String?
         let subject: String?
-        let parkedFor: String?
+        let waitingFor: String?
         let progress: Double?
         let progressMessage: String?
         let log: [String]?
@@ -145,7 +145,7 @@ struct JobPage {
             row.crashes > 0 ? text("Crashes", "\(row.crashes)") : nil,
             time("Enqueued", row.createdAt), time("Due", row.runAt), time("Started", row.startedAt),
             time("Ended", row.finishedAt), time("Not after", row.notAfter),
-            text("Parked for", row.parkedFor), text("Unique key", row.uniqueKey), text("Limit", row.limitKey),
+            text("Waits", row.waitingFor), text("Unique key", row.uniqueKey), text("Limit", row.limitKey),
             text("Guard", row.guard), tags.isEmpty ? nil : text("Tags", tags.joined(separator: ", ")),
             text("Worker", row.workerId.map { "\($0)" }), text("Trace", row.traceparent),
             text("Subject", row.subject),
@@ -164,7 +164,7 @@ extension Dashboard {
                     select id, queue, kind, state, priority, attempt, max_attempts, crashes, run_at, created_at, started_at,
                         finished_at, worker_id, unique_key, jsonb_pretty(errand.mask_secrets(payload)) as payload,
                         jsonb_pretty(errand.mask_secrets(output)) as output, reason, not_after, limit_key, guard, tags,
-                        options ->> 'traceparent' as traceparent, subject, parked_for, progress, progress_message, log
+                        options ->> 'traceparent' as traceparent, subject, waiting_for, progress, progress_message, log
                     from errand.jobs
                     where id = $1
                     order by finished_at desc nulls first

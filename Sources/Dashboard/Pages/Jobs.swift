@@ -17,7 +17,7 @@ struct Jobs {
         let uniqueKey: String?
         let tags: [String]?
         let error: String?
-        let parkedFor: String?
+        let waitingFor: String?
     }
 
     struct Found: Decodable {
@@ -73,7 +73,7 @@ extension Jobs.Job {
             ? ("ended", row.finishedAt) : row.state == "running" ? ("started", row.startedAt) : ("due", row.runAt)
         when = word
         time = ShownTime(moment, now: now)
-        note = row.error ?? row.parkedFor.map { "waits for \($0)" }
+        note = row.error ?? row.waitingFor
         tags = row.tags ?? []
     }
 }

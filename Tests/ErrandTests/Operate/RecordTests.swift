@@ -36,6 +36,34 @@ import Testing
         }
     }
 
+    @Test("a parked job says what it waits for: in the view, and in the list of jobs")
+    func waitingFor() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute(
+                """
+                insert into errand.job (kind, state, parked_for)
+                select 'noop', 'parked', unnest('{limit:tenant/42,circuit:mail,circuit:kind:noop,crash}'::text[])
+                """)
+            try await database.execute("select errand.enqueue('noop')")
+            let said = """
+                limit tenant/42 is full
+                circuit mail is open
+                kind noop is paused
+                it was in two crashes of its worker, and will run alone
+
+                """
+            for role in ["errand_ops", "errand_monitor"] {
+                #expect(try await database.text("select waiting_for from errand.jobs order by id", as: role) == said)
+                let listed = """
+                    select job ->> 'waiting_for'
+                    from jsonb_array_elements(errand.list_jobs() -> 'jobs') as job
+                    order by job -> 'id'
+                    """
+                #expect(try await database.text(listed, as: role) == said)
+            }
+        }
+    }
+
     @Test("running jobs are listed with their worker, and a monitor sees no message of theirs")
     func running() async throws {
         try await withTestDatabase { database, _ in

@@ -25,6 +25,7 @@ select
     coalesce(case when (select errand_internal.sees_content()) then error end, reason) as reason,
     not_after, limit_key, guard, tags, options,
     case when (select errand_internal.sees_content()) then subject end as subject, parked_for,
+    case when parked_for is not null then errand_internal.waiting_for(parked_for) end as waiting_for,
     (select fraction from errand.progress where job_id = either.id) as progress,
     case when (select errand_internal.sees_content())
         then (select message from errand.progress where job_id = either.id) end as progress_message,
@@ -75,6 +76,7 @@ comment on column errand.jobs.tags is 'words to find it by';
 comment on column errand.jobs.options is 'what only its worker reads, as {"traceparent": "00-…"}';
 comment on column errand.jobs.subject is 'the user whose job it is; null for errand_monitor';
 comment on column errand.jobs.parked_for is 'what it waits for while parked: limit:KEY, circuit:NAME or crash';
+comment on column errand.jobs.waiting_for is 'the same as a sentence, such as: limit tenant/42 is full';
 comment on column errand.jobs.progress is
     'how much is done, 0 to 1, as its handler last reported; null = not reported';
 comment on column errand.jobs.progress_message is 'what the handler did then, in words; null for errand_monitor';

@@ -63,7 +63,7 @@ struct ListJobs: AsyncParsableCommand {
                 Statement(
                     """
                     select id, queue, kind, state, priority, attempt, max_attempts, run_at, started_at, finished_at,
-                        coalesce(reason, attempts -> -1 ->> 'error', parked_for)
+                        coalesce(reason, attempts -> -1 ->> 'error', waiting_for)
                     from errand.jobs
                     where ($1 is null or queue = $1) and ($2 is null or kind = $2) and ($3 is null or state = $3)
                         and ($4 is null or tags @> array[$4]) and ($5 is null or unique_key = $5)

@@ -74,7 +74,7 @@ struct ShowJob: AsyncParsableCommand {
 
     /// The order of fields, the most important first.
     private static let order = [
-        "id", "kind", "queue", "state", "reason", "parked_for", "priority", "attempt", "max_attempts", "crashes",
+        "id", "kind", "queue", "state", "reason", "waiting_for", "priority", "attempt", "max_attempts", "crashes",
         "created_at", "run_at", "started_at", "finished_at", "not_after", "worker_id", "unique_key", "limit_key",
         "guard", "tags", "subject", "options", "progress", "progress_message", "progress_at", "payload", "output",
     ]

@@ -48,7 +48,7 @@ struct WatchJob: AsyncParsableCommand {
         let rows = try await connection.query(
             Statement(
                 """
-                select state, attempt, max_attempts, coalesce(reason, parked_for), progress::float8, progress_message,
+                select state, attempt, max_attempts, coalesce(reason, waiting_for), progress::float8, progress_message,
                     coalesce(log, '{}'), run_at, clock_timestamp()
                 from errand.jobs
                 where id = $1

@@ -148,8 +148,10 @@ begin
         select
             coalesce(
                 jsonb_agg(
-                    to_jsonb(numbered) - '{nth,fingerprint}'::text[]
-                        || jsonb_build_object('error', left(numbered.error, 300))
+                    to_jsonb(numbered) - '{nth,fingerprint,parked_for}'::text[]
+                        || jsonb_build_object(
+                            'error', left(numbered.error, 300),
+                            'waiting_for', errand_internal.waiting_for(numbered.parked_for))
                     order by id desc) filter (where nth <= max_jobs),
                 '[]'),
             count(*) > max_jobs,
