@@ -70,7 +70,7 @@ extension Settings {
     /// `ERRAND_TEST_`.
     private static let others: Set<String> = [
         "ERRAND_CONFIG", "ERRAND_CLUSTER_URL", "ERRAND_BIN", "ERRAND_FAULTS", "ERRAND_PREVIOUS", "ERRAND_WALK_SEED",
-        "ERRAND_WALK_SECONDS",
+        "ERRAND_WALK_SECONDS", "ERRAND_WALK_RULE",
     ]
 
     private static func refuseUnknown(variables: [String: String]) throws {

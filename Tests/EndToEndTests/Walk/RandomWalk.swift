@@ -54,7 +54,9 @@ struct RandomWalk {
             for hand in 0..<3 {
                 group.addTask { try await WalkWorker(fixed, record: record, seed: seed &+ UInt64(hand) &* 77).run() }
             }
-            group.addTask { try await WalkWorker(fixed, record: record, seed: seed, isOrderly: true).run() }
+            for role in [WalkWorker.Role.orderly, .stuck] {
+                group.addTask { try await WalkWorker(fixed, record: record, seed: seed, role: role).run() }
+            }
             group.addTask {
                 try await WalkChaos(cluster: cluster, url: url, settings: Self.settings, seed: seed, record: record)
                     .run(for: span)
@@ -91,7 +93,8 @@ struct RandomWalk {
                 "select set_config('walk.cause', 'operation 0 setup', false)",
                 Statement("select errand_internal.register_kinds($1)", [WalkWorker.kinds]),
                 "select errand.set_limit('tenant/*', 2)",
-                "select errand.set_limit('solo', 1)", "insert into walk.done values (0, 'setup', null)",
+                "select errand.set_limit('solo', 1)", "select errand.set_limit('tenant/4', 1)",
+                "insert into walk.done values (0, 'setup', null)",
                 "select set_config('walk.cause', '', false)",
             ] {
                 try await connection.execute(statement)
@@ -100,33 +103,96 @@ struct RandomWalk {
         record.with { $0.acknowledged[0] = WalkRecord.now }
     }
 
-    /// Waits for the quiet period, removes all limits and pauses, and waits until all jobs are finished: first those of
-    /// queues with workers, then the others.
+    /// As if the transactions that have reported this circuit's service down had been rolled back. Runs from the first
+    /// moment of the quiet period on: a probe would succeed, and close the circuit.
+    private static let removeFence: Statement = "delete from errand.circuit where name = 'fence'"
+
+    /// Waits for the quiet period, removes all limits and pauses, and waits until all jobs are finished: first those
+    /// that workers claim, then the others.
     private func drain(_ database: Database, _ record: WalkRecord) async throws -> Bool {
         while record.phase == .chaos { try await Task.sleep(for: .milliseconds(20)) }
         // Some sessions are inside a transaction.
-        while record.with({ $0.sessions }) > 0 { try await Task.sleep(for: .milliseconds(20)) }
+        repeat {
+            try await database.execute(Self.removeFence)
+            try await Task.sleep(for: .milliseconds(20))
+        } while record.with({ $0.sessions }) > 0
+        try await database.execute("select errand.set_limit('tenant/4', 0)")
+        // Both park. The first one gets the only slot, and no worker claims it.
+        try await change(
+            database, as: "enqueue",
+            """
+            select errand.enqueue('unclaimed', '{"content": -1}', priority => 1, unique_key => 'unclaimed',
+                on_conflict => 'replace', limit_key => 'tenant/4'),
+                errand.enqueue('noop', '{"content": -2}', limit_key => 'tenant/4')
+            """)
         for statement: Statement in [
             "select errand.drop_schedule(name) from errand.schedule",
             "select errand.resume_queue(name) from errand.queue",
             "select errand.set_rate(queue, null, null) from errand.rate", "select errand.circuit_close('wall')",
-            "select errand.set_limit(limit_key, 2) from errand.limit",
-            // As if the transaction that reported it had been rolled back.
-            "delete from errand.circuit where name = 'fence'",
+            "select errand.set_limit(limit_key, case limit_key when 'tenant/4' then 1 else 2 end) from errand.limit",
         ] {
             try await database.execute(statement)
         }
         let start = ContinuousClock.now
-        let areServed = try await database.becomes(
-            "not exists (select from errand.job where queue <> 'idle')", within: .seconds(150))
-        if !areServed { record.with { $0.surprises.append("jobs of queues with workers did not end") } }
-        try await database.transaction { transaction in
-            try await transaction.execute("select set_config('walk.cause', 'operation 0 move', true)")
-            try await transaction.execute("update errand.job set queue = 'default' where queue = 'idle'")
-        }
-        let isDrained = try await database.becomes("not exists (select from errand.job)", within: .seconds(150))
+        // With its slot, it is replaced by one with another limit key. The jobs of the first key must not wait for it.
+        _ = try await database.becomes(
+            "not exists (select from errand.job where kind = 'unclaimed' and state = 'parked')", within: .seconds(20))
+        try await change(
+            database, as: "enqueue",
+            """
+            select errand.enqueue(
+                kind, payload, queue, priority => priority, unique_key => unique_key, on_conflict => 'replace',
+                limit_key => 'free')
+            from errand.job
+            where kind = 'unclaimed'
+            """)
+        guard try await ends("queue <> 'idle' and kind <> 'unclaimed'", database, record) else { return false }
+        try await change(
+            database, as: "move",
+            """
+            update errand.job set queue = 'default', kind = case when kind = 'unclaimed' then 'noop' else kind end
+            where queue = 'idle' or kind = 'unclaimed'
+            """)
+        let isDrained = try await ends("true", database, record)
         record.with { $0.chaos["seconds until all had ended"] = Int((ContinuousClock.now - start).components.seconds) }
         return isDrained
+    }
+
+    private func change(_ database: Database, as operation: String, _ sql: String) async throws {
+        try await database.transaction { transaction in
+            try await transaction.execute(
+                Statement("select set_config('walk.cause', $1, true)", ["operation 0 \(operation)"]))
+            try await transaction.execute(Statement(sql))
+        }
+    }
+
+    /// Waits until these jobs have ended. Returns false, and records which ones stay, if none has ended for 75 s. The
+    /// longest wait is that of a job of two crashes: a minute behind another one.
+    private func ends(_ which: String, _ database: Database, _ record: WalkRecord) async throws -> Bool {
+        var fewest = Int.max
+        var last = ContinuousClock.now
+        while ContinuousClock.now - last < .seconds(75) {
+            let left = try await database.count("from errand.job where \(which)")
+            if left == 0 { return true }
+            if left < fewest { (fewest, last) = (left, .now) }
+            try await database.execute(Self.removeFence)
+            // As if a probe whose worker is stuck had waited for 10 s.
+            try await database.execute(
+                """
+                update errand.circuit set released_at = released_at - interval '10 seconds'
+                where probe_job_id in (select id from errand.job where queue = 'idle' and state = 'available')
+                """)
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        let rows = try await database.query(
+            Statement(
+                """
+                select format('%s %s %s in %s', count(*), kind, coalesce('parked for ' || parked_for, state), queue)
+                from errand.job where \(which) group by kind, state, parked_for, queue order by count(*) desc limit 20
+                """))
+        let groups = try rows.column(0, as: String.self).joined(separator: ", ")
+        record.with { $0.surprises.append("\(fewest) jobs did not finish: \(groups)") }
+        return false
     }
 }
 

@@ -23,11 +23,16 @@ import Testing
         #expect(report.faults.count == 0, "ERRAND_WALK_SEED=\(seed) walks it again")
     }
 
-    @Test("a rule that is broken is found", .enabled(if: Hardness.isFull), arguments: BrokenRule.all)
+    /// The broken rules to try again, by words of their description.
+    private static let rules = BrokenRule.all.filter { rule in
+        ProcessInfo.processInfo.environment["ERRAND_WALK_RULE"].map(rule.description.contains) ?? true
+    }
+
+    @Test("a rule that is broken is found", .enabled(if: Hardness.isFull), arguments: rules)
     func finds(rule: BrokenRule) async throws {
         for seed: UInt64 in 1...3 {
             let report = try await RandomWalk(seed: seed, span: .seconds(20), breaking: rule.script).run()
-            print("\(rule): \(report.faults.count) faults; \(report.faults.first?.text ?? "none")")
+            print("\(rule), seed \(seed): \(report.faults.count) faults; \(report.faults.first?.text ?? "none")")
             if !report.faults.isEmpty { return }
         }
         Issue.record("nobody noticed")
@@ -94,6 +99,22 @@ struct BrokenRule: Sendable, CustomTestStringConvertible, CustomStringConvertibl
             parts: [
                 "where id = any (claimed || unnamed) and state = 'running' and worker_id": "where false and worker_id"
             ]),
+        BrokenRule(
+            description: "slots that jobs hold while they wait", function: "slot_holders",
+            parts: ["interval '1 second'": "interval '1 hour'"]),
+        BrokenRule(
+            description: "slots of jobs that have another key now", function: "slot_holders",
+            parts: [") = slot_holders.limit_key": ") is not null"]),
+        BrokenRule(
+            description: "a waiting probe that stays under way", function: "probe_state",
+            parts: ["known.released_at between clock_timestamp() - interval '10 seconds' and clock_timestamp()": "true"]
+        ),
+        BrokenRule(
+            description: "jobs of a circuit without a row", function: "release_circuit",
+            parts: ["known.name := release_circuit.name;": "return 0;"]),
+        BrokenRule(
+            description: "promotion from the mark alone", function: "promote_v1",
+            parts: ["least(since, now() - interval '10 seconds')": "greatest(since, now() - interval '10 seconds')"]),
         BrokenRule(
             description: "cancelled jobs that stay", function: "cancel",
             parts: ["perform errand_internal.move_to_history(held, 'cancelled', null, reason);": ""]),

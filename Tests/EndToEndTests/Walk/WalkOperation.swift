@@ -41,7 +41,12 @@ struct WalkGenerator {
 
     private mutating func draw() -> WalkOperation {
         switch number(0..<100) {
-        case ..<28: number(0..<100) == 0 ? enqueueLate() : enqueue()
+        case ..<28:
+            switch number(0..<100) {
+            case ..<2: enqueueLate()
+            case ..<8: enqueueUnclaimed()
+            default: enqueue()
+            }
         case ..<36: enqueueMany()
         case ..<40: enqueueBulk()
         case ..<48: enqueueInOrder()
@@ -82,14 +87,19 @@ extension WalkGenerator {
             ("payload", "{\"content\": \(content), \"sleep_ms\": \(pick([0, 0, 1, 5, 20, 80]))\(failing)\(large)}"),
             ("queue", "\"\(pick(["default", "default", "other"]))\""),
         ]
-        if number(0..<4) == 0 { all.append(("priority", "\(number(1..<5))")) }
+        // Their service is down until the quiet period. The most urgent ones are in a queue whose worker is stuck then.
+        let isGated = number(0..<8) == 0
+        let isIdle = isGated && number(0..<3) == 0
+        if isGated { all[0].1 = isIdle || number(0..<2) == 0 ? "\"gated\"" : "\"fenced\"" }
+        if isIdle { all[2].1 = "\"idle\"" }
+        if isIdle || number(0..<4) == 0 { all.append(("priority", isIdle ? "1" : "\(number(1..<5))")) }
         if fails || number(0..<3) == 0 { all.append(("max_attempts", fails ? "2" : "\(number(1..<5))")) }
         if let key {
             all.append(("unique_key", "\"key \(key)\""))
             all.append(("on_conflict", "\"\(onConflict)\""))
         }
-        if number(0..<4) == 0 {
-            all.append(("limit_key", "\"\(pick(["tenant/1", "tenant/2", "tenant/3", "solo"]))\""))
+        if !isGated, number(0..<4) == 0 {
+            all.append(("limit_key", "\"\(pick(["tenant/1", "tenant/2", "tenant/3", "tenant/4", "solo"]))\""))
             // Nobody claims there: it may hold a slot for a second only.
             if number(0..<6) == 0 { all[2].1 = "\"idle\"" }
         }
@@ -119,6 +129,19 @@ extension WalkGenerator {
             "enqueue_late",
             "errand.enqueue('noop', '{\"content\": \(content)}', run_at => now() + interval '\(number(1..<500)) ms')",
             changes: false)
+    }
+
+    /// No worker knows the kind. A job that got a slot keeps its position when it is replaced by one with another key.
+    private mutating func enqueueUnclaimed() -> WalkOperation {
+        content += 1
+        return enqueued(
+            "enqueue",
+            """
+            errand.enqueue('unclaimed', '{"content": \(content)}', priority => 1,
+                unique_key => 'unclaimed', on_conflict => 'replace',
+                limit_key => '\(pick(["tenant/4", "tenant/4", "free"]))')
+            """,
+            changes: true)
     }
 
     private mutating func enqueueMany() -> WalkOperation {
@@ -184,7 +207,10 @@ extension WalkGenerator {
         """
     }
 
-    private mutating func waiting(_ count: Int) -> String { ids("errand.job where queue <> 'orderly'", count) }
+    private mutating func waiting(_ count: Int) -> String {
+        ids("errand.job where queue <> 'orderly' and kind <> 'unclaimed'", count)
+    }
+
     private mutating func failed(_ count: Int) -> String { ids("errand.failed", count) }
 
     private mutating func ended(_ count: Int) -> String {
@@ -244,8 +270,10 @@ extension WalkGenerator {
     }
 
     private mutating func setLimit() -> WalkOperation {
-        let key = pick(["tenant/1", "tenant/2", "tenant/*", "tenant/*", "solo"])
-        return call("set_limit", "'\(key)', \(pick(["null", "0", "1", "1", "2", "3", "5"]))")
+        let key = pick(["tenant/1", "tenant/2", "tenant/4", "tenant/*", "tenant/*", "solo"])
+        // So that some of its jobs park, and get a slot later.
+        let values = key == "tenant/4" ? ["0", "1", "2"] : ["null", "0", "1", "1", "2", "3", "5"]
+        return call("set_limit", "'\(key)', \(pick(values))")
     }
 
     private mutating func setRate() -> WalkOperation {

@@ -1,37 +1,55 @@
 import ErrandTestKit
 import Postgres
 
-/// A worker that the walk drives by SQL: it is late, drops its jobs, rolls its claims back, and completes jobs in
-/// every way.
+/// A worker that the walk drives by SQL.
 final class WalkWorker {
-    private typealias Held = (id: Int64, position: Int64, isLast: Bool)
+    enum Role {
+        /// It is late, drops its jobs, rolls its claims back, and completes jobs in every way.
+        case careless
+        /// No other worker claims from its queue. Its claims are sequential, and its jobs succeed.
+        case orderly
+        /// It parks the jobs that it claims from the queue `idle`. In the quiet period it claims none, and stays
+        /// registered.
+        case stuck
+    }
+
+    private typealias Held = (id: Int64, position: Int64, kind: String, isLast: Bool)
 
     static let kinds = JSONB(
         """
         [{"name": "lean", "queue": "default", "max_attempts": 4, "priority": 2, "is_whole": true, "circuits": ["wall"]},
-         {"name": "narrow", "queue": "default", "max_attempts": 4, "priority": 2, "is_whole": true, "max_running": 3}]
+         {"name": "narrow", "queue": "default", "max_attempts": 4, "priority": 2, "is_whole": true, "max_running": 3},
+         {"name": "gated", "queue": "default", "max_attempts": 4, "priority": 2, "is_whole": true,
+          "circuits": ["gate"]},
+         {"name": "fenced", "queue": "default", "max_attempts": 4, "priority": 2, "is_whole": true,
+          "circuits": ["fence"]}]
         """)
 
     private let session: WalkSession
     private let record: WalkRecord
     private let queues: [String]
-    /// No other worker claims from its queue. Its claims are sequential, and its jobs succeed.
-    private let isOrderly: Bool
+    private let role: Role
     private var random: SeededGenerator
     private var worker: Int64?
     private var held: [Held] = []
 
-    init(_ configuration: PostgresConfiguration, record: WalkRecord, seed: UInt64, isOrderly: Bool = false) {
+    init(_ configuration: PostgresConfiguration, record: WalkRecord, seed: UInt64, role: Role = .careless) {
         session = WalkSession(configuration, record: record)
         self.record = record
-        self.isOrderly = isOrderly
-        queues = isOrderly ? ["orderly"] : ["default", "other"]
+        self.role = role
+        queues =
+            switch role {
+            case .careless: ["default", "other"]
+            case .orderly: ["orderly"]
+            case .stuck: ["idle"]
+            }
         random = SeededGenerator(seed: seed)
     }
 
     private var isQuiet: Bool { record.phase != .chaos }
+    private var isOrderly: Bool { role == .orderly }
     private func happens(_ percent: Int) -> Bool {
-        !isQuiet && !isOrderly && Int.random(in: 0..<100, using: &random) < percent
+        !isQuiet && role == .careless && Int.random(in: 0..<100, using: &random) < percent
     }
 
     /// Works until the walk is over.
@@ -87,7 +105,7 @@ final class WalkWorker {
         guard let worker else { return }
         let ends = held.filter { _ in isQuiet || isOrderly || Int.random(in: 0..<3, using: &random) > 0 }
         let plan = ends.map { job in
-            (job: job, outcome: DrawnOutcome.draw(isOrderly || isQuiet, isLast: job.isLast, using: &random))
+            (job: job, outcome: drawOutcome(of: job))
         }
         let rollsBack = happens(6)
         let heldOpen = happens(10) ? Int.random(in: 1..<200, using: &random) : 0
@@ -96,7 +114,9 @@ final class WalkWorker {
         let limit = (isOrderly && !isQuiet ? [1, 2, 5] : [1, 2, 5, 20]).randomElement(using: &random)!
         let beginsNow = isOrderly || isQuiet ? limit : Int.random(in: 0...limit, using: &random)
         // The program must find the jobs that it can run without help.
-        let kinds = isQuiet && !isOrderly ? ["lean", "narrow"] : ["noop", "lean", "narrow"]
+        let own = role == .stuck ? ["gated"] : ["lean", "narrow", "gated", "fenced"]
+        let kinds = isOrderly || role == .careless && !isQuiet ? ["noop"] + own : own
+        let claims = role != .stuck || !isQuiet
         let takesSuspect = Int.random(in: 0..<4, using: &random) > 0 || isQuiet
         let outcome = try await session.transaction(
             heldMilliseconds: heldOpen, commits: !rollsBack, words: "hand \(worker)",
@@ -119,6 +139,7 @@ final class WalkWorker {
                 (
                     record.nextNumber(), "hand # \(worker)",
                     { connection in
+                        guard claims else { return nil }
                         claimed = try await Self.claim(
                             limit, of: queue, kinds, worker, beginsNow, takesSuspect, on: connection)
                         return "["
@@ -144,16 +165,25 @@ final class WalkWorker {
         try await connection.query(
             Statement(
                 """
-                select id, queue_position, attempt >= max_attempts
+                select id, queue_position, kind, attempt >= max_attempts
                 from errand_internal.claim_v1(
                     $1, $6, $2, $3::int4, '{0,0,0,0}', '{1,2,3,4}', true, $4::int4, $5)
                 where id is not null
                 """, [queue, worker, limit, beginsNow, takesSuspect, kinds])
-        ).map { try $0.decode(Int64.self, Int64.self, Bool.self) }
+        ).map { try $0.decode(Int64.self, Int64.self, String.self, Bool.self) }
+    }
+
+    /// Until the quiet period, most attempts of these kinds find their service down.
+    private static let services = ["gated": "gate", "fenced": "fence"]
+
+    private func drawOutcome(of job: Held) -> DrawnOutcome {
+        let isDown = Self.services[job.kind] != nil && !isQuiet && Int.random(in: 0..<4, using: &random) > 0
+        if isDown || role == .stuck { return .parked }
+        return .draw(isOrderly || isQuiet, isLast: job.isLast, using: &random)
     }
 
     private static let release: Statement =
-        "select errand_internal.release_v1('{tenant/1,tenant/2,tenant/3,solo,kind/narrow}')"
+        "select errand_internal.release_v1('{tenant/1,tenant/2,tenant/3,tenant/4,solo,kind/narrow}')"
 
     /// Writes outcomes as the program does: plain successes by one function, the others by another.
     private static func end(
@@ -179,12 +209,12 @@ final class WalkWorker {
                     select refused, locked
                     from errand_internal.complete_v1(
                         $1, $2, $3, $4, array_fill('walk'::text, array[$5::int4]), $6,
-                        array_fill(null::jsonb, array[$5::int4]), array_fill(null::timestamptz, array[$5::int4]),
-                        array(select (array['wall', 'fence'])[1 + id % 2] from unnest($2) as id))
+                        array_fill(null::jsonb, array[$5::int4]), array_fill(null::timestamptz, array[$5::int4]), $7)
                     """,
                     [
                         worker, others.map(\.job.id), others.map(\.job.position), others.map(\.outcome.outcome),
                         others.count, others.map { Int64($0.outcome.delay) },
+                        others.map { Self.services[$0.job.kind] ?? ($0.job.id % 2 == 0 ? "wall" : "fence") },
                     ]))
             let (no, later) = try rows[0].decode([Int64].self, [Int64].self)
             refused.formUnion(no)
@@ -206,13 +236,14 @@ private struct DrawnOutcome: Equatable {
     var state: String
 
     static let finished = DrawnOutcome(outcome: "", state: "succeeded")
+    static let parked = DrawnOutcome(outcome: "parked", state: "parked")
     private static let all = [
         finished, finished, finished, DrawnOutcome(outcome: "succeeded", state: "succeeded"),
         DrawnOutcome(outcome: "retried", state: "available"),
         DrawnOutcome(outcome: "retried", delay: 300, state: "scheduled"),
         DrawnOutcome(outcome: "snoozed", state: "available"),
         DrawnOutcome(outcome: "snoozed", delay: 200, state: "scheduled"),
-        DrawnOutcome(outcome: "released", state: "available"), DrawnOutcome(outcome: "parked", state: "parked"),
+        DrawnOutcome(outcome: "released", state: "available"), parked,
         DrawnOutcome(outcome: "failed", state: "failed"),
     ]
 
