@@ -47,6 +47,29 @@ import Testing
         }
     }
 
+    @Test("a released job of a kind that no worker of its queue knows holds back its own kind alone")
+    func unknownKind() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await ManualWorker(database, kinds: Self.noop)
+            try await database.execute(
+                """
+                insert into errand.job (kind, state, parked_for, limit_key, max_attempts)
+                select unnest('{coming,coming,noop,noop}'::text[]), 'parked', 'limit:a', 'a', 3
+                """)
+            try await database.execute("select errand.set_limit('a', 1)")
+            for id: Int64 in [3, 4] {
+                for _ in 1...3 { try await database.promote() }
+                try await database.execute(Statement(Self.letWait))
+                for _ in 1...3 { try await database.promote() }
+                let running = try await worker.claim(10)
+                #expect(running.map(\.id) == [id])
+                #expect(try await worker.end(running) == [])
+            }
+            for _ in 1...3 { try await database.promote() }
+            #expect(try await database.count("from errand.job where state = 'available'") == 1)
+        }
+    }
+
     @Test("a job that has waited and runs now holds its slot against the next job of the same claim")
     func sameClaim() async throws {
         try await withTestDatabase { database, _ in

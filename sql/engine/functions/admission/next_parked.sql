@@ -19,7 +19,10 @@ begin
             from errand.job as waiting
             where waiting.ctid = any (errand_internal.parked_ahead(next_parked.limit_key, level))
                 and waiting.parked_for = 'limit:' || next_parked.limit_key
-                and (level < (slow ->> waiting.queue)::int) is not false
+                and (
+                    level < least(
+                        (slow ->> waiting.queue)::int, (slow ->> (waiting.queue || '/' || waiting.kind))::int)
+                ) is not false
                 and not exists (select from errand.queue where name = waiting.queue and paused_at is not null)
             order by waiting.run_at, waiting.id
             limit wanted

@@ -26,7 +26,10 @@ begin
             from errand.job as waiting
             where waiting.parked_for = 'limit:' || scan_below_mark.limit_key and waiting.priority = level
                 and (waiting.run_at, waiting.id) <= (mark.run_at, mark.job_id)
-                and (level < (slow ->> waiting.queue)::int) is not false
+                and (
+                    level < least(
+                        (slow ->> waiting.queue)::int, (slow ->> (waiting.queue || '/' || waiting.kind))::int)
+                ) is not false
                 and not exists (select from errand.queue where name = waiting.queue and paused_at is not null)
             order by waiting.run_at, waiting.id
             limit 1

@@ -12,7 +12,7 @@
 --
 -- Reads the newest row of each slot, however many older ones a held snapshot keeps: 2 us a slot.
 create or replace function errand_internal.slot_holders(limit_key text)
-returns table (slot int, state text, queue text, priority smallint)
+returns table (slot int, state text, queue text, kind text, priority smallint)
 language sql stable set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
     select
@@ -27,6 +27,7 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_so
             else 'waiting'
         end,
         holder.queue,
+        holder.kind,
         holder.priority
     from (
         select newest.*

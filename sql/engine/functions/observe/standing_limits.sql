@@ -12,6 +12,7 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_so
 declare
     waits_for text := 'limit:';
     most int;
+    slow jsonb;
 begin
     for nth in 1..200 loop
         select parked_for into waits_for
@@ -42,14 +43,18 @@ begin
         ) as known
         where moved_at <= clock_timestamp();
         continue when since > now() - interval '10 seconds';
+        slow := errand_internal.slow_queues(limit_key);
         select coalesce(since, min(waiting.run_at)) into since
         from unnest('{1,2,3,4}'::smallint[]) as level
         cross join lateral (
-            select job.queue, job.run_at
+            select job.queue, job.kind, job.run_at
             from errand.job
             where job.ctid = any (errand_internal.parked_ahead(standing_limits.limit_key, level))
         ) as waiting
-        where (level < (errand_internal.slow_queues(standing_limits.limit_key) ->> waiting.queue)::int) is not false
+        where (
+                level < least(
+                    (slow ->> waiting.queue)::int, (slow ->> (waiting.queue || '/' || waiting.kind))::int)
+            ) is not false
             and not exists (select from errand.queue where name = waiting.queue and paused_at is not null)
         having count(*) > 0;
         if found and since < now() - interval '10 seconds' then
