@@ -46,5 +46,6 @@ if [ "$(psql "$url" -c "$done")" != t ]; then
     tail -n 20 "$said"
     exit 1
 fi
-schemas=$(psql "$url" -c "select nspname from pg_namespace where nspname !~ '^(pg_|information_schema|public)'")
-[ "$schemas" = errand ] || { echo "it has made other schemas than errand: $schemas"; exit 1; }
+schemas=$(psql "$url" -c "select string_agg(nspname, ' ' order by nspname) from pg_namespace
+    where nspname !~ '^(pg_|information_schema|public)'")
+[ "$schemas" = "errand errand_internal" ] || { echo "it has made other schemas than the engine's two: $schemas"; exit 1; }
