@@ -36,11 +36,12 @@ begin
     if not found then
         raise exception 'card: there is no quote %', card.quote_id using errcode = 'ER404';
     end if;
+    -- On any conflict: of two calls at the same time, one may meet the other's key first.
     insert into quotes.card (quote_id, template, appearance, format, key)
     values (
         card.quote_id, card.template, card.appearance, card.format,
         format('cards/%s/%s-%s-%s.jpg', folder, card.template, card.appearance, card.format))
-    on conflict on constraint card_once do nothing;
+    on conflict do nothing;
     select * into strict known
     from quotes.card as held
     where (held.quote_id, held.template, held.appearance, held.format)
