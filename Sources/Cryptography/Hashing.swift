@@ -83,9 +83,11 @@ private final class HashState: Sendable {
     private nonisolated(unsafe) let context: OpaquePointer
 
     init(_ function: HashFunction) {
+        // Only without memory.
         guard let context = EVP_MD_CTX_new() else { fatalError("OpenSSL: no memory for a hash") }
         self.function = function
         self.context = context
+        // Only without memory: the function was fetched.
         guard EVP_DigestInit_ex(context, function.pointer, nil) == 1 else { fatalError("OpenSSL: can't begin a hash") }
     }
 

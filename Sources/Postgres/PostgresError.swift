@@ -60,7 +60,7 @@ public struct PostgresError: Error, Sendable {
     package var isStatementTimeout: Bool { sqlState == "57014" }
 
     /// PostgreSQL, appendix A: serialization failure, deadlock, lock not available, query cancelled, read-only
-    /// transaction, shutdowns, idle-session and transaction time-outs; and `ER421` of errand.check_home.
+    /// transaction, shutdowns, idle-session and transaction time-outs; and `ER421` of errand_internal.check_home.
     private static let transientStates: Set<String> = [
         "40001", "40P01", "55P03", "57014", "25006", "57P01", "57P02", "57P03", "57P05", "25P03", "25P04",
         "ER421",

@@ -2,7 +2,7 @@
 
     python3 scripts/checks/source.py CHECK
 
-CHECK is imports, folders, layers, environment, ctypes, tests, jobs, words, columns, objects, length, links or
+CHECK is imports, folders, layers, environment, ctypes, tests, jobs, words, columns, objects, internal, length, links or
 snippets.
 """
 
@@ -269,6 +269,17 @@ def objects():
                 yield path, number, f"creates a {what}: it belongs to {'views' if 'view' in what else 'functions'}"
 
 
+def internal():
+    """A function of errand_internal is named with its schema, in comments and documents too."""
+    names = [path.stem for path in files("sql/engine/functions/*.sql") if engine_schema(path) == "errand_internal"]
+    # errand.notify is a setting, too.
+    pattern = re.compile(r"\berrand\.(?!notify\b)(%s)\b" % "|".join(names))
+    for path in files("*.sql", "*.swift", "*.md", "*.py", "*.sh", "*.mustache"):
+        for number, line in lines(path):
+            for name in pattern.findall(line):
+                yield path, number, f"names errand.{name}: expected errand_internal.{name}"
+
+
 def links():
     """A link in a document is to an existing file, or to another site."""
     pattern = re.compile(r"\]\(([^)\s]+)\)")
@@ -305,8 +316,8 @@ def snippets():
 
 CHECKS = {check.__name__: check
           for check in (
-              imports, folders, layers, environment, ctypes, tests, jobs, words, columns, objects, length, links,
-              snippets)}
+              imports, folders, layers, environment, ctypes, tests, jobs, words, columns, objects, internal, length,
+              links, snippets)}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in CHECKS:

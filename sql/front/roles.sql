@@ -1,5 +1,5 @@
 -- roles: creates the roles of a cell in the front's server, and lets them use what the functions and views of the front
--- are made of. Rights to the functions and views themselves come with these: errand.front_script.
+-- are made of. Rights to the functions and views themselves come with these: errand_internal.front_script.
 do $$
 declare
     role text;

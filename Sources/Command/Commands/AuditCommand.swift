@@ -7,7 +7,7 @@ struct AuditCommand: AsyncParsableCommand {
         abstract: "Show what operators did: who, when, what, why, and to how many jobs. The newest first.",
         discussion: """
             errand audit --since 2h
-            errand audit --action pause
+            errand audit --action pause_queue
             errand audit --job 4711 --json
 
             Reads the view errand.audit. Times are in UTC.

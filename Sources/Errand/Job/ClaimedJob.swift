@@ -55,7 +55,7 @@ package final class ClaimedJob: Sendable {
     }
 }
 
-/// The options of a job that its worker needs: errand.job_options.
+/// The options of a job that its worker needs: errand_internal.job_options.
 struct JobOptions: Sendable, Decodable {
     let notAfter: Timestamp?
     let guardName: String?

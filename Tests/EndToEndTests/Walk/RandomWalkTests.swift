@@ -24,9 +24,12 @@ import Testing
     }
 
     /// The broken rules to try again, by words of their description.
-    private static let rules = BrokenRule.all.filter { rule in
-        ProcessInfo.processInfo.environment["ERRAND_WALK_RULE"].map(rule.description.contains) ?? true
-    }
+    private static let rules: [BrokenRule] = {
+        let words = ProcessInfo.processInfo.environment["ERRAND_WALK_RULE"]
+        let chosen = BrokenRule.all.filter { rule in words.map(rule.description.contains) ?? true }
+        precondition(!chosen.isEmpty, "ERRAND_WALK_RULE: expected words of a rule's description, got \(words ?? "")")
+        return chosen
+    }()
 
     @Test("a rule that is broken is found", .enabled(if: Hardness.isFull), arguments: rules)
     func finds(rule: BrokenRule) async throws {

@@ -47,7 +47,7 @@ import Testing
 
     @Test(
         "a job that is handed back keeps its position, and is found by claims that start behind it",
-        arguments: ["released", "in doubt", "by ops"])
+        arguments: ["released", "of a lost claim", "by ops"])
     func handedBack(how: String) async throws {
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 10))
@@ -57,7 +57,7 @@ import Testing
             #expect(try await first.end(jobs.filter { $0.id <= 2 }) == [])
             switch how {
             case "released": #expect(try await first.end(back, .released) == [])
-            case "in doubt":
+            case "of a lost claim":
                 try await database.execute(Statement("select errand_internal.leave_v1($1, true)", [first.id]))
             default:
                 try await database.execute(

@@ -6,7 +6,7 @@
 -- true too: there are at least so many. Failed jobs, rates and times are from the last statistics.
 --
 -- A job whose kind no live worker of its queue has does not make the queue late: errand.overdue shows the kind. The
--- smallest of more than 10,000 pairs of queue and kind are counted under the name *: errand.count_jobs.
+-- smallest of more than 10,000 pairs of queue and kind are counted under the name *: errand_internal.count_jobs.
 -- errand: for ops, monitor
 -- errand: topic rates, pause
 create or replace view errand.queues as

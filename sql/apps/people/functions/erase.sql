@@ -8,7 +8,7 @@
 -- keys, until the store confirms.
 --
 -- Jobs whose subject is the person are cancelled, and their payloads, errors and results are blanked: see
--- errand.erase_subject. Rows of apps of your own go if the app has a function erase_person(text). The call is
+-- errand_internal.erase_subject. Rows of apps of your own go if the app has a function erase_person(text). The call is
 -- idempotent. Raises ER422 without a user, and for a reason over 1,000 characters or with the user's id; ER409 while a
 -- job of the person is on its way to another cell; above READ COMMITTED, 40001 if rows of the person have changed since
 -- the transaction's snapshot: retry the transaction.

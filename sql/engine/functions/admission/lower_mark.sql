@@ -1,5 +1,5 @@
 -- lower_mark: lowers the mark of a limit's parked jobs to this job, which waits below it. The next release starts
--- there. The caller holds the lock of errand.lock_limits.
+-- there. The caller holds the lock of errand_internal.lock_limits.
 create or replace function errand_internal.lower_mark(
     limit_key text, priority smallint, run_at timestamptz, job_id bigint
 ) returns void

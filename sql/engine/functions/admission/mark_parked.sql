@@ -2,8 +2,8 @@
 -- release starts behind it. Claims lower the mark for jobs that they park, errand_internal.scan_below_mark for all
 -- others.
 --
--- The caller holds the lock of errand.lock_limits. The previous mark is deleted unless errand_internal.prune_v1 has
--- locked it: of several rows the newest counts.
+-- The caller holds the lock of errand_internal.lock_limits. The previous mark is deleted unless
+-- errand_internal.prune_v1 has locked it: of several rows the newest counts.
 create or replace function errand_internal.mark_parked(
     limit_key text, priority smallint, run_at timestamptz, job_id bigint
 ) returns void

@@ -1,9 +1,9 @@
 -- next_parked: returns the parked jobs of a limit that are released next, at most `wanted`, and locks their rows.
 --
--- Starts at the marks of errand.mark_parked. A scan from the beginning would read the entries of released jobs that a
--- held snapshot keeps. Jobs of paused queues stay parked, and so do those that `slow` (errand_internal.slow_queues)
--- holds back. With such queues it reads 1,000 jobs of each priority, and errand_internal.pass_parked lets the next call
--- begin behind them.
+-- Starts at the marks of errand_internal.mark_parked. A scan from the beginning would read the entries of released jobs
+-- that a held snapshot keeps. Jobs of paused queues stay parked, and so do those that `slow`
+-- (errand_internal.slow_queues) holds back. With such queues it reads 1,000 jobs of each priority, and
+-- errand_internal.pass_parked lets the next call begin behind them.
 create or replace function errand_internal.next_parked(limit_key text, wanted int, slow jsonb)
 returns table (job_id bigint, priority smallint, run_at timestamptz)
 language plpgsql set search_path = pg_catalog, errand, pg_temp

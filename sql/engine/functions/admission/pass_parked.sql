@@ -1,7 +1,8 @@
 -- pass_parked: moves the marks of a limit past the 1,000 parked jobs of which errand_internal.next_parked has released
--- none: all belong to slow or paused queues. errand_internal.scan_below_mark finds them once these aren't any more.
+-- none: all belong to slow or paused queues, or to a kind that no worker knows. errand_internal.scan_below_mark finds
+-- them once these aren't any more.
 --
--- The caller holds the lock of errand.lock_limits.
+-- The caller holds the lock of errand_internal.lock_limits.
 -- errand: after parked_ahead
 create or replace function errand_internal.pass_parked(limit_key text) returns void
 language sql volatile set search_path = pg_catalog, errand, pg_temp as $$

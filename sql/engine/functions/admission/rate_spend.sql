@@ -1,4 +1,5 @@
--- rate_spend: records that jobs of the queue have just started. The caller holds the lock of errand.lock_limits.
+-- rate_spend: records that jobs of the queue have just started. The caller holds the lock of
+-- errand_internal.lock_limits.
 create or replace function errand_internal.rate_spend(queue text, started int) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column

@@ -12,7 +12,7 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     ) as recent on true
     where rate.queue = rate_wait.queue
     group by rate.queue
-    -- After the server's clock was set back, only a claim can tell: see errand.rate_room.
+    -- After the server's clock was set back, only a claim can tell: see errand_internal.rate_room.
     having coalesce(sum(jobs), 0) + rate_wait.more >= rate.allowed
         and (max(last_at) > clock_timestamp()) is not true
 $$;

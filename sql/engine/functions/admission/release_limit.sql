@@ -1,7 +1,7 @@
 -- release_limit: gives the slots of a limit, by priority, oldest first: to its parked jobs, which are released, and to
 -- the jobs of a claim (`candidates`), in their order. Each parked job gets its slot before the first candidate that
 -- comes after it. Without candidates, all parked jobs are released that have room. A released job keeps its slot while
--- it runs, and for a second before: see errand.slot_holders.
+-- it runs, and for a second before: see errand_internal.slot_holders.
 --
 -- A candidate that has got a slot at its position keeps it, unless another job has got that slot since. If the limit is
 -- full, a candidate takes the slot of a released job that comes after it and runs on no worker yet; that one parks
@@ -11,8 +11,8 @@
 -- null if it was not decided, since `wanted` candidates have got slots. With wanted = 0, 0 says that it can't run, and
 -- no candidate gets a slot.
 --
--- The caller holds the lock of errand.lock_limits. free has the numbers of slots that are still free, at most 1,000;
--- null = no limit, and at most 1,000 jobs were released.
+-- The caller holds the lock of errand_internal.lock_limits. free has the numbers of slots that are still free, at most
+-- 1,000; null = no limit, and at most 1,000 jobs were released.
 create or replace function errand_internal.release_limit(
     limit_key text, candidates tid[] default null, wanted int default 0, out free int[], out slots int[]
 )
@@ -207,7 +207,7 @@ begin
             from unnest(priorities[:released], run_ats[:released], parked_ids[:released])
                 with ordinality as parked(priority, run_at, id, nth)
             order by priority, nth desc) as last;
-        -- For a claim after errand_internal.release_v1 in the same transaction: see errand.pick_released.
+        -- For a claim after errand_internal.release_v1 in the same transaction: see errand_internal.pick_released.
         if current_setting('errand.position_before', true) <> '' then
             perform set_config(
                 'errand.released',

@@ -14,7 +14,7 @@ begin
     where rule is null;
     if unknown is not null then
         raise exception 'front_script: expected a rule for each public function and view, got none for %', unknown
-            using errcode = 'ER404', hint = 'Add it to errand.front_rules.';
+            using errcode = 'ER404', hint = 'Add it to errand_internal.front_rules.';
     end if;
     return next 'select errand_front.clear()';
     return query

@@ -7,7 +7,7 @@ create or replace function errand_internal.front_view(view oid, rule text, detai
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     name constant text := (select relname from pg_class where oid = view);
-    -- As in errand.front_function.
+    -- As in errand_internal.front_function.
     kind constant text := 'language plproxy security definer set search_path = pg_catalog, pg_temp';
     columns text;
     shown text;

@@ -10,7 +10,7 @@ set jit = off
 as $$
 #variable_conflict use_column
 begin
-    -- The transaction id comes before the positions: see errand.requeue.
+    -- The transaction id comes before the positions: see errand_internal.requeue.
     perform pg_current_xact_id();
     insert into errand.incoming (move, batch)
     values (move_in_v1.move, move_in_v1.batch)

@@ -1,5 +1,5 @@
 -- move_out_v1: the first step of a move: takes a batch of a queue's waiting jobs out of this cell, and keeps them in
--- errand.outgoing until errand.move_done_v1. Returns how many it took; 0 means that none is left.
+-- errand.outgoing until errand_internal.move_done_v1. Returns how many it took; 0 means that none is left.
 --
 -- Jobs with a unique key or a limit stay, since the key says in which cell they are. So do running jobs, and those that
 -- another session has locked. Most urgent and oldest ones first, those behind `after` (priority and position) only.

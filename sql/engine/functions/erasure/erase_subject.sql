@@ -1,8 +1,8 @@
 -- erase_subject: removes a user's jobs from the queue: those whose subject is the user. For functions of apps; no role
 -- may call it.
 --
--- Unfinished ones are cancelled, and failed ones discarded. All are blanked by errand.blank_jobs. Other jobs stay as
--- they are, whatever they mention.
+-- Unfinished ones are cancelled, and failed ones discarded. All are blanked by errand_internal.blank_jobs. Other jobs
+-- stay as they are, whatever they mention.
 --
 -- Returns the number of changed rows. Raises ER409 while a job of the user is on its way to another cell.
 -- errand: after blank_jobs

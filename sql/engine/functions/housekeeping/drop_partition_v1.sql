@@ -3,8 +3,8 @@
 -- false.
 --
 -- A step detaches a partition. Or it moves up to 10,000 rows of kinds with a longer retention from a detached partition
--- to history_default, with their payloads. Or it drops the partition, or is one of errand.drop_payloads. Each is a
--- short transaction, and an interrupted run continues where it stopped.
+-- to history_default, with their payloads. Or it drops the partition, or is one of errand_internal.drop_payloads. Each
+-- is a short transaction, and an interrupted run continues where it stopped.
 --
 -- Detaching locks the whole history for a moment. Raises 55P03 if a session reads the history for longer than 40 ms,
 -- because completions would wait behind the lock, or if another session creates or drops partitions.
@@ -13,7 +13,7 @@ language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set lock_timeout = '40ms' set timezone = 'UTC'
 as $$
 declare
-    -- As in errand.prune_v1.
+    -- As in errand_internal.prune_v1.
     keep_history constant int := 7;
     part text;
     is_attached boolean;

@@ -5,8 +5,8 @@
 -- any more.
 --
 -- Circuits come first, since completions lock in that order too. Limits are checked for 50 ms; the next call goes
--- on behind the last one. Completions release jobs themselves by errand.release_v1. So this finds what a crash has
--- left, a job that was parked while its limit got room, and a limit that was raised. Costs a scan of an empty index
+-- on behind the last one. Completions release jobs themselves by errand_internal.release_v1. So this finds what a crash
+-- has left, a job that was parked while its limit got room, and a limit that was raised. Costs a scan of an empty index
 -- while no job is parked.
 create or replace function errand_internal.release_parked_v1() returns boolean
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp

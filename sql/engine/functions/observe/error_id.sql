@@ -1,4 +1,5 @@
--- error_id: returns the short id of similar errors: the first 32 bits of a keyed hash of their errand.fingerprint.
+-- error_id: returns the short id of similar errors: the first 32 bits of a keyed hash of their
+-- errand_internal.fingerprint.
 --
 -- Logs have it instead of the error's text, and errand.failures has both. A fingerprint may hold words of users.
 -- With the key, which is in errand.home and which no role may read, a reader of logs can't confirm a guess of them.

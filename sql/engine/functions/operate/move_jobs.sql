@@ -13,7 +13,7 @@ set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_merg
 as $$
 #variable_conflict use_column
 begin
-    -- The transaction id comes before the position: see errand.requeue.
+    -- The transaction id comes before the position: see errand_internal.requeue.
     perform pg_current_xact_id();
     update errand.job
     set

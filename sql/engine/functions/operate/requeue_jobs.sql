@@ -16,7 +16,7 @@ declare
     taken bigint;
     one record;
 begin
-    -- The transaction id comes before the position: see errand.requeue.
+    -- The transaction id comes before the position: see errand_internal.requeue.
     perform pg_current_xact_id();
     -- In the order in which all sessions lock jobs.
     perform from errand.failed where id = any (requeue_jobs.ids) order by id for update;

@@ -9,7 +9,7 @@
 -- obsolete. guard is a name in errand.guard, called before the job starts and again at its completion. limit_key: see
 -- errand.set_limit. subject is the user whose job it is: people.erase cancels
 -- and blanks the jobs with that subject, and no others. options has what only the job's worker reads, as
--- {"traceparent": "00-…"}: errand.check_options.
+-- {"traceparent": "00-…"}: errand_internal.check_options.
 --
 -- If an unfinished job has the unique_key, nothing is inserted and that job is returned. A waiting job whose not_after
 -- has passed becomes obsolete instead, and its key is free. on_conflict says more:
@@ -67,7 +67,7 @@ begin
         target := 'parked';
         waits_for := 'limit:' || coalesce(enqueue.limit_key, defaults.limit_key);
     end if;
-    -- The transaction id comes before the position: see errand.requeue.
+    -- The transaction id comes before the position: see errand_internal.requeue.
     perform pg_current_xact_id();
     loop
         return query

@@ -9,7 +9,7 @@ create or replace function errand_internal.insert_jobs(
 declare
     any_large boolean;
 begin
-    -- The transaction id comes before the positions: see errand.requeue.
+    -- The transaction id comes before the positions: see errand_internal.requeue.
     perform pg_current_xact_id();
     with added as (
         insert into errand.job (:request_columns, payload, run_at, not_after, state, queue_position)

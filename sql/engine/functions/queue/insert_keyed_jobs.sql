@@ -10,7 +10,7 @@ create or replace function errand_internal.insert_keyed_jobs(
 declare
     any_large boolean;
 begin
-    -- The transaction id comes before the positions: see errand.requeue.
+    -- The transaction id comes before the positions: see errand_internal.requeue.
     perform pg_current_xact_id();
     with asked as materialized (
         select

@@ -1,5 +1,6 @@
--- apply_rights: creates the missing roles, and grants and revokes rights until they are those of errand.rights. Correct
--- rights are left alone, and so are rights of other roles. Returns a row for each thing that the caller may not do.
+-- apply_rights: creates the missing roles, and grants and revokes rights until they are those of
+-- errand_internal.rights. Correct rights are left alone, and so are rights of other roles. Returns a row for each thing
+-- that the caller may not do.
 create or replace function errand_internal.apply_rights() returns setof text
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare

@@ -96,7 +96,7 @@ begin
     if serialize and coalesce(current_setting('errand.position_before', true), '') = '' then
         perform errand_internal.lock_claims();
     end if;
-    -- A limit that this claim does not see waits for its end: see errand.give_slots.
+    -- A limit that this claim does not see waits for its end: see errand_internal.give_slots.
     lock table errand.limits_lock in row exclusive mode;
     -- Before it picks a job: one that it has picked without a limit would get no slot.
     if exists (select from errand.limit where not has_slots) then

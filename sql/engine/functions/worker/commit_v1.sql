@@ -1,5 +1,5 @@
 -- commit_v1: completes one attempt in its handler's own transaction. What the handler has written and the completion
--- commit together, or neither does. The arguments are one element each of those of errand.complete_v1.
+-- commit together, or neither does. The arguments are one element each of those of errand_internal.complete_v1.
 --
 -- Returns the state. completed: done, with the transaction as in finish_v1, and with the error_id of a failure. locked:
 -- another session has locked the job's row; call again a moment later, or roll back. revoked: the job is no longer this

@@ -2,7 +2,7 @@
 -- result: jobs under an id without heartbeats are rescued.
 --
 -- lease is up to 1 hour. heartbeat_interval is a quarter of it by default, and a third at most. kinds is an array of
--- {name, queue, max_attempts, priority, …}: see errand.register_kinds.
+-- {name, queue, max_attempts, priority, …}: see errand_internal.register_kinds.
 -- Returns the new id, and for each queue the marks that workers of the same kinds have stored, including those that
 -- have left or were lost (none: start at 0). A mark is valid for every worker for as long as the server runs. started
 -- is errand_internal.server_start(), under which they were taken.

@@ -6,7 +6,7 @@
 -- positions, at 0.7 us each, so the marks advance from call to call.
 --
 -- high is the newest position, latest the newest transaction id, and snapshot the one from before the scan, as in
--- errand.claim_v1. The call then takes a transaction id of its own. So the snapshot of the next call lists all
+-- errand_internal.claim_v1. The call then takes a transaction id of its own. So the snapshot of the next call lists all
 -- transactions that run now, and a worker can set aside those that run for long.
 create or replace function errand_internal.scan_ahead_v1(
     queue text, kinds text[], marks bigint[], step bigint,
