@@ -21,7 +21,7 @@ package enum AllJobs {
                     ImageCompressionHandler(store: store, images: images, limit: photoLimit),
                     UploadRetryHandler(store: store),
                     ObjectRemovalHandler(store: store),
-                    RemovalSweepHandler(),
+                    RemovalCleanupHandler(),
                 ]
             case .pairing: [InviteExpiryHandler()]
             case .quotes: [QuoteRotationHandler(), DailyQuoteHandler(), QuoteCardHandler(images: images)]
@@ -34,7 +34,7 @@ package enum AllJobs {
                 [
                     ActivityEndHandler(pushes: pushes.apns),
                     ActivityPushHandler(pushes: pushes.apns),
-                    ActivitySweepHandler(),
+                    ActivityCleanupHandler(),
                 ]
             case .identity: [NumberPoolHandler()]
             case .devices: [DevicePruneHandler()]
@@ -44,7 +44,7 @@ package enum AllJobs {
                     NotificationFCMHandler(pushes: pushes),
                     NotificationAPNsBatchHandler(pushes: pushes),
                     NotificationFCMBatchHandler(pushes: pushes),
-                    NotificationSweepHandler(),
+                    NotificationCleanupHandler(),
                 ]
             case .moments: [MomentArrivalHandler()]
             }
@@ -56,7 +56,7 @@ package enum AllJobs {
         try App.allCases.filter(apps.contains).flatMap { app -> [ScheduleDefinition] in
             switch app {
             // Originals go within 15 s of the delivery of their results.
-            case .media: [try ScheduleDefinition("removal_sweep", .every(.seconds(15)), job: RemovalSweep())]
+            case .media: [try ScheduleDefinition("removal_cleanup", .every(.seconds(15)), job: RemovalCleanup())]
             // Often enough that most of the promised minute is left after the wait for a tick.
             case .pairing: [try ScheduleDefinition("invite_expiry", .every(.seconds(15)), job: InviteExpiry())]
             case .quotes:
@@ -66,11 +66,11 @@ package enum AllJobs {
                 ]
             // It also enqueues removals that the store refused before.
             case .events: [try ScheduleDefinition("event_purge", .every(.seconds(15)), job: EventPurge())]
-            case .activity: [try ScheduleDefinition("activity_sweep", .every(.seconds(60)), job: ActivitySweep())]
+            case .activity: [try ScheduleDefinition("activity_cleanup", .every(.seconds(60)), job: ActivityCleanup())]
             case .identity: [try ScheduleDefinition("number_pool", .every(.seconds(60)), job: NumberPool())]
             case .devices: [try ScheduleDefinition("device_prune", .every(.seconds(3600)), job: DevicePrune())]
             case .notify:
-                [try ScheduleDefinition("notification_sweep", .every(.seconds(600)), job: NotificationSweep())]
+                [try ScheduleDefinition("notification_cleanup", .every(.seconds(600)), job: NotificationCleanup())]
             case .moments: []
             }
         }

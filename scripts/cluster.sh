@@ -44,7 +44,7 @@ sockets=/tmp/errand-$(id -u)-$mark
 #
 # Data that isn't synced is in /dev/shm if 6 GB are free there: creating and dropping a test's database takes half the
 # time then.
-place() {
+make_folder() {
     mkdir -p "$folder"
     local base=$folder room
     if [ "$(id -u)" -eq 0 ] && ! "${as_server[@]}" test -x "$folder"; then base=/var/tmp/errand-$mark; fi
@@ -130,7 +130,7 @@ delete_stale_locks() {
 }
 
 start() {
-    place
+    make_folder
     programs
     if [ -d "$data" ] && is_ready; then return 0; fi
     make_sockets
@@ -152,7 +152,7 @@ start() {
 }
 
 stop() {
-    place
+    make_folder
     [ -f "$data/postmaster.pid" ] || return 0
     programs
     delete_stale_locks

@@ -1,7 +1,7 @@
 """slowest.py WIDTH EVENTS COMMAND...: runs the tests, WIDTH at a time, and prints which took longest.
 
 EVENTS is the file to which the command has the runner write its events. The seconds of a test are those from the start
-of each test case to its end, so the wait for one of the places in which tests run isn't counted. Computing is the
+of each test case to its end, so the wait for one of the slots in which tests run isn't counted. Computing is the
 test's share of the busy cores: each sample of /proc/stat is divided among the tests that run then. The rest is waiting.
 
 Prints the slowest 20 suites, and each test that isn't in Tests/slow.txt and would take more than 5 s with a core of its
@@ -37,12 +37,12 @@ def sample(samples, stop):
         samples.append((time.time(), (busy - busy_before) / max(total - total_before, 1)))
 
 
-class Places:
+class Slots:
     """When each test began, by the runner's events.
 
-    The runner gives its places to tests in the order in which it announces them. It says when a case of a test with
+    The runner gives its slots to tests in the order in which it announces them. It says when a case of a test with
     arguments begins, and of other tests only when they are announced and when they end. So each of these began when the
-    place became free that the order gives it. Where another test ends, the two have changed places.
+    place became free that the order gives it. Where another test ends, the two have changed slots.
     """
 
     def __init__(self, width):
@@ -69,7 +69,7 @@ class Places:
 
 def cases(path, width):
     """The suite, name, start and end of each test case, in unix seconds."""
-    places, single = Places(width), set()
+    slots, single = Slots(width), set()
     # The last line isn't whole if the runner was killed.
     for line in path.read_text(encoding="utf-8").split("\n")[:-1]:
         record = json.loads(line)
@@ -80,15 +80,15 @@ def cases(path, width):
             continue
         kind, name, moment = payload["kind"], payload.get("testID"), payload["instant"]["since1970"]
         if kind == "testStarted" and name in single:
-            places.queue.append(name)
-            places.fill(moment)
+            slots.queue.append(name)
+            slots.fill(moment)
         elif kind == "testCaseStarted":
-            places.running[name, payload["_testCase"]["id"]] = moment
+            slots.running[name, payload["_testCase"]["id"]] = moment
         elif kind == "testCaseEnded":
-            places.end((name, payload["_testCase"]["id"]), moment)
+            slots.end((name, payload["_testCase"]["id"]), moment)
         elif kind == "testEnded" and name in single:
-            places.end(name, moment)
-    return places.found
+            slots.end(name, moment)
+    return slots.found
 
 
 def computing(found, samples, cores):

@@ -108,7 +108,7 @@ def sizes(programs, photos, out):
     return {line["file"]: f'{line["width"]}x{line["height"]}' for line in lines}
 
 
-def starter(tool, programs, photos, out, figures):
+def launcher(tool, programs, photos, out, figures):
     """What makes a compressor of one photo after the other; as many are made as work side by side."""
     if tool == "errand":
         return lambda: ErrandImage(programs, figures)
@@ -179,7 +179,7 @@ def compress(options):
         seconds = whole_folder(options.errand, options.photos, options.out, options.passes, figures)
     else:
         work = [(f"{options.photos}/{name}", f"{options.out}/{name}") for name in names] * options.passes
-        start = starter(options.tool, options.errand, options.photos, options.out, figures)
+        start = launcher(options.tool, options.errand, options.photos, options.out, figures)
         seconds = side_by_side(options.at_once, start, work, figures)
     cost = {} if options.tool == "folder" else {"cpu_us": figures.cpu * 1e6, "peak_bytes": figures.peak}
     return {"seconds": seconds, "us": figures.us, **cost,

@@ -71,7 +71,7 @@ window=$(psql "$DATABASE_URL" -c "
     tr '|' ' ')
 kill -INT "$bench" || true
 wait "$bench" || true
-# Its log: client, transaction, microseconds with the wait for its turn, script, second, microsecond, that wait.
+# Its log: client, transaction, microseconds with the wait for its start, script, second, microsecond, that wait.
 read -r from to <<< "$window"
 cat "$work"/pgbench_log.* | awk -v from="$from" -v to="$to" '$5 >= from && $5 <= to { print ($3 - $7) / 1000 }' | sort -n |
     awk '{ ms[NR] = $1 } END {

@@ -32,7 +32,7 @@ static double hq(Hist*h,double q){ if(!h->n)return 0; uint64_t t=(uint64_t)(q*h-
 static const char *conninfo="";
 static const char *design=NULL,*ddir="designs"; static char root_[512]=".";
 static int n_enq=2,n_work=2,batch=100,ebatch=100,secs=15,hints=0,fuse=0,pin_at=-1,pinx=0,persec=0,async_ack=0,unpin_at=-1,rot=0,shards=0,paylen=100,synced=1;
-static long prefill=0,maxlag=20000,rate=0,stop_after=0; static int txdelay_us=0; static int warm=2; static int idle_us=500; static int keep=0; static int holdus=0;static int sweep_ms=0; static int grace=0; static atomic_int stop_enq;
+static long prefill=0,maxlag=20000,rate=0,stop_after=0; static int txdelay_us=0; static int warm=2; static int idle_us=500; static int keep=0; static int holdus=0;static int rescan_ms=0; static int grace=0; static atomic_int stop_enq;
 static const char*preset="";
 static int lines=0,burn_us=0; static atomic_long begun_total;
 static atomic_long enq_total,done_total; static atomic_int stop_;
@@ -76,10 +76,10 @@ static void* work_main(void*a){ T*t=a; PGconn*c=conn(); char*q=slurp("claim.sql"
   int64_t*ids=malloc(8*batch); int nids=0; char*abuf=malloc(batch*12+64);
   uint32_t lim=htobe32(batch),wk=htobe32(t->id+1); 
   // hint ring: (X,H) candidates
-  typedef struct{uint64_t x;int64_t h;}C; C*ring=malloc(sizeof(C)*65536); unsigned rh=0,rt=0; int64_t hint=0; double last_sweep=now(); int slotoff=0; struct{uint64_t x;double t;int64_t aside;int live;} seen[513]; int nseen=0; int64_t sweep_from=-1; long nsweeps=0;
+  typedef struct{uint64_t x;int64_t h;}C; C*ring=malloc(sizeof(C)*65536); unsigned rh=0,rt=0; int64_t hint=0; double last_rescan=now(); int slotoff=0; struct{uint64_t x;double t;int64_t skipped;int live;} seen[513]; int nseen=0; int64_t rescan_from=-1; long nrescans=0;
   if(fuse) PQenterPipelineMode(c);
-  while(!stop_){ int64_t useh=hints?hint:0; if(hints&&sweep_ms&&(now()-last_sweep)*1000>sweep_ms){useh=0;last_sweep=now();}
-    int swept=0; if(sweep_from>=0){ useh=sweep_from<hint?sweep_from:hint; sweep_from=-1; swept=1; }
+  while(!stop_){ int64_t useh=hints?hint:0; if(hints&&rescan_ms&&(now()-last_rescan)*1000>rescan_ms){useh=0;last_rescan=now();}
+    int rescanned=0; if(rescan_from>=0){ useh=rescan_from<hint?rescan_from:hint; rescan_from=-1; rescanned=1; }
     if(rot){ long k=(long)(time(NULL)/rot); useh= (k+1+slotoff)%3; }
     if(shards) useh = t->id; 
     uint64_t hn=htobe64(useh); const char*v[3]={(char*)&lim,(char*)&hn,(char*)&wk}; int l[3]={4,8,4},f[3]={1,1,1};
@@ -96,17 +96,17 @@ static void* work_main(void*a){ T*t=a; PGconn*c=conn(); char*q=slurp("claim.sql"
     int64_t mx=0; int64_t pn=pgnow(); uint64_t sxmin=0,sxmax=0;
     for(int i=0;i<n;i++){ int64_t x; memcpy(&x,PQgetvalue(r,i,0),8); ids[i]=be64toh(x); memcpy(&x,PQgetvalue(r,i,1),8); x=be64toh(x); if(x>mx)mx=x; memcpy(&x,PQgetvalue(r,i,2),8); x=pn-(int64_t)be64toh(x); if(e-t0>warm) hadd(&t->e2e,x<0?0:(x>2000000000?2000000000:x)); }
     if(nt){ const char*sb=PQgetvalue(r,0,4); uint32_t nx; memcpy(&nx,sb,4); nx=be32toh(nx); memcpy(&sxmin,sb+4,8); memcpy(&sxmax,sb+12,8); sxmin=be64toh(sxmin); sxmax=be64toh(sxmax);
-      if(hints==3){ hint=mx>hint?mx:hint; }            // naive: jump to the newest job seen (loses late commits until a sweep)
+      if(hints==3){ hint=mx>hint?mx:hint; }            // naive: jump to the newest job seen (loses late commits until a rescan)
       else if(hints){
         if(n && rt-rh<65000 && mx>hint){ ring[rt%65536]=(C){sxmax,mx}; rt++; }
         uint64_t eff=sxmin;                            // 1: a line may be skipped once every transaction running when it was passed has ended
-        if(hints>=4){                                  // 4: writers older than 100 ms are set aside; when one ends, sweep once from the mark kept for it
-          eff=sxmax; int64_t sw=-1; if(swept&&n==batch&&mx<hint) sw=mx; /* a full sweep goes on behind its last line */  double tn=now();
+        if(hints>=4){                                  // 4: writers older than 100 ms are skipped; when one ends, rescan once from the mark kept for it
+          eff=sxmax; int64_t sw=-1; if(rescanned&&n==batch&&mx<hint) sw=mx; /* a full rescan goes on behind its last line */  double tn=now();
           for(int i=0;i<nseen;i++) seen[i].live=0;
           for(uint32_t i=0;i<nx;i++){ uint64_t x; memcpy(&x,sb+20+8*i,8); x=be64toh(x); int j; for(j=0;j<nseen;j++) if(seen[j].x==x) break;
-            if(j==nseen&&nseen<512){ seen[nseen++]=(typeof(seen[0])){x,tn,-1,1}; } if(j<512){ seen[j].live=1; if(seen[j].aside<0){ if(tn-seen[j].t>0.1) seen[j].aside=hint; else if(x<eff) eff=x; } } }
-          for(int j=0;j<nseen;){ if(!seen[j].live){ if(seen[j].aside>=0&&(sw<0||seen[j].aside<sw)) sw=seen[j].aside; seen[j]=seen[--nseen]; } else j++; }
-          if(sw>=0){ sweep_from=sw; nsweeps++; } }
+            if(j==nseen&&nseen<512){ seen[nseen++]=(typeof(seen[0])){x,tn,-1,1}; } if(j<512){ seen[j].live=1; if(seen[j].skipped<0){ if(tn-seen[j].t>0.1) seen[j].skipped=hint; else if(x<eff) eff=x; } } }
+          for(int j=0;j<nseen;){ if(!seen[j].live){ if(seen[j].skipped>=0&&(sw<0||seen[j].skipped<sw)) sw=seen[j].skipped; seen[j]=seen[--nseen]; } else j++; }
+          if(sw>=0){ rescan_from=sw; nrescans++; } }
         while(rh!=rt && ring[rh%65536].x<=eff && (n<batch || ring[rh%65536].h<=mx)){ // a full batch proves nothing beyond its last line
           if(ring[rh%65536].h>hint)hint=ring[rh%65536].h; rh++; } } }
     PQclear(r);
@@ -128,7 +128,7 @@ static void* rot_main(void*a){ (void)a; PGconn*c=conn(); ex(c,"set lock_timeout=
 
 int main(int ac,char**av){ for(int i=1;i<ac;i++){ char*k=av[i]; char*v=i+1<ac?av[i+1]:"";
 #define O(n,x) if(!strcmp(k,n)){ x; i++; continue; }
-  O("-d",design=v) O("-ddir",ddir=v) O("-root",snprintf(root_,512,"%s",v)) O("-e",n_enq=atoi(v)) O("-w",n_work=atoi(v)) O("-b",batch=atoi(v)) O("-eb",ebatch=atoi(v)) O("-t",secs=atoi(v)) O("-hints",hints=atoi(v)) O("-fuse",fuse=atoi(v)) O("-pin",pin_at=atoi(v)) O("-unpin",unpin_at=atoi(v)) O("-pinx",pinx=atoi(v)) O("-persec",persec=atoi(v)) O("-async",async_ack=atoi(v)) O("-prefill",prefill=atol(v)) O("-maxlag",maxlag=atol(v)) O("-rate",rate=atol(v)) O("-stop",stop_after=atol(v)) O("-delay",txdelay_us=atoi(v)) O("-warm",warm=atoi(v)) O("-idle",idle_us=atoi(v)) O("-rot",rot=atoi(v)) O("-shards",shards=atoi(v)) O("-keep",keep=atoi(v)) O("-conn",conninfo=v) O("-pay",paylen=atoi(v)) O("-hold",holdus=atoi(v)) O("-sweep",sweep_ms=atoi(v)) O("-set",preset=v) O("-grace",grace=atoi(v)) O("-lines",lines=atoi(v)) O("-burn",burn_us=atoi(v))
+  O("-d",design=v) O("-ddir",ddir=v) O("-root",snprintf(root_,512,"%s",v)) O("-e",n_enq=atoi(v)) O("-w",n_work=atoi(v)) O("-b",batch=atoi(v)) O("-eb",ebatch=atoi(v)) O("-t",secs=atoi(v)) O("-hints",hints=atoi(v)) O("-fuse",fuse=atoi(v)) O("-pin",pin_at=atoi(v)) O("-unpin",unpin_at=atoi(v)) O("-pinx",pinx=atoi(v)) O("-persec",persec=atoi(v)) O("-async",async_ack=atoi(v)) O("-prefill",prefill=atol(v)) O("-maxlag",maxlag=atol(v)) O("-rate",rate=atol(v)) O("-stop",stop_after=atol(v)) O("-delay",txdelay_us=atoi(v)) O("-warm",warm=atoi(v)) O("-idle",idle_us=atoi(v)) O("-rot",rot=atoi(v)) O("-shards",shards=atoi(v)) O("-keep",keep=atoi(v)) O("-conn",conninfo=v) O("-pay",paylen=atoi(v)) O("-hold",holdus=atoi(v)) O("-rescan",rescan_ms=atoi(v)) O("-set",preset=v) O("-grace",grace=atoi(v)) O("-lines",lines=atoi(v)) O("-burn",burn_us=atoi(v))
   fprintf(stderr,"unknown %s\n",k); return 1; }
   PGconn*c=conn(); if(!keep){ char*s=slurp("schema.sql"); ex(c,s); }
   if(*preset) ex(c,preset);

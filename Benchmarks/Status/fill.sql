@@ -58,7 +58,7 @@ select
     case when n % 10 = 0 then 'photo/' || :history + n end,
     case when n % 20 = 0 then array['customer/' || n / 20 % 50000] end
 from generate_series(1, :waiting) as n;
-insert into errand.claim (worker_id, epoch, job_ids)
+insert into errand.claim (worker_id, generation, job_ids)
 select worker_id, 1, array_agg(id)
 from errand.job
 where id <= :history + 640 and state = 'running'

@@ -32,7 +32,7 @@ struct Environment: Sendable {
                 "\(setting.variable): expected one database for this command, got \(urls.count); set it to the one that "
                     + "the command is about. Several are for run, worker, scheduler, web, migrate and doctor")
         }
-        return try configuration(urls[0], of: setting.variable)
+        return try configuration(urls[0], at: setting.variable)
     }
 
     private func urls(of setting: Setting) throws -> [String] {
@@ -43,13 +43,13 @@ struct Environment: Sendable {
         return urls.all
     }
 
-    private func configuration(_ url: String, of place: String) throws -> PostgresConfiguration {
+    private func configuration(_ url: String, at location: String) throws -> PostgresConfiguration {
         do {
             var configuration = try PostgresConfiguration(url: url).forOwnStatements
             configuration.applicationName = "errand"
             return configuration
         } catch {
-            throw ConfigurationError("\(place): \(error.detail)" + (error.hint.map { " (\($0))" } ?? ""))
+            throw ConfigurationError("\(location): \(error.detail)" + (error.hint.map { " (\($0))" } ?? ""))
         }
     }
 
@@ -61,14 +61,14 @@ struct Environment: Sendable {
         let urls = try urls(of: setting)
         guard urls.count > 1 else { return [Cell(configuration: try database(), logger: logger)] }
         let configurations = try urls.enumerated().map { index, url in
-            try configuration(url, of: "\(setting.variable), URL \(index + 1) of \(urls.count)")
+            try configuration(url, at: "\(setting.variable), URL \(index + 1) of \(urls.count)")
         }
         var names: Set<String> = []
-        for configuration in configurations where !names.insert(configuration.place).inserted {
+        for configuration in configurations where !names.insert(configuration.location).inserted {
             throw ConfigurationError(
-                "\(setting.variable): expected each database once, got \(configuration.place) twice")
+                "\(setting.variable): expected each database once, got \(configuration.location) twice")
         }
-        return configurations.map { Cell(name: $0.place, configuration: $0, logger: logger) }
+        return configurations.map { Cell(name: $0.location, configuration: $0, logger: logger) }
     }
 
     /// The identity of the database's object store, read from the database once.

@@ -12,7 +12,7 @@ extension Worker {
             ReadinessCheck.showing("connections") {
                 let (needed, granted) = connections
                 guard let granted else { return "at least \(needed)" }
-                throw NotReady("the database grants \(granted) of the \(needed) that it needs: they take turns")
+                throw NotReady("the database grants \(granted) of the \(needed) that it needs: they are shared")
             },
             ReadinessCheck.showing("wake-ups", isRequired: false) {
                 if listens { return "by NOTIFY" }

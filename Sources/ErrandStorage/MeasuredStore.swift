@@ -66,9 +66,9 @@ public struct MeasuredStore: ObjectStore {
         }
     }
 
-    public func sweep(below prefix: String, atMost count: Int) async throws(StorageError) -> Int {
-        try await measure("sweep") { () async throws(StorageError) in
-            try await base.sweep(below: prefix, atMost: count)
+    public func deleteAll(below prefix: String, atMost count: Int) async throws(StorageError) -> Int {
+        try await measure("delete_all") { () async throws(StorageError) in
+            try await base.deleteAll(below: prefix, atMost: count)
         }
     }
 

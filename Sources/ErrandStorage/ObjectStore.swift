@@ -72,7 +72,7 @@ public protocol ObjectStore: Sendable {
     ///   - prefix: a key and a slash, such as `events/17/`.
     ///   - count: most objects.
     /// - Returns: how many objects were deleted. 0 means that nothing is left.
-    func sweep(below prefix: String, atMost count: Int) async throws(StorageError) -> Int
+    func deleteAll(below prefix: String, atMost count: Int) async throws(StorageError) -> Int
 
     /// Returns a URL by which anyone may read the object, without credentials, until `span` is over. Sends nothing: an
     /// object that doesn't exist has a URL too.

@@ -20,10 +20,10 @@ public protocol ObjectWriter: Sendable {
 
     /// Stores what is buffered, and makes all pieces the object, in place of an existing one. Durable when it returns.
     ///
-    /// - Throws: ``StorageError``; `busy` if somebody else has begun to write the same object, or has swept it.
+    /// - Throws: ``StorageError``; `busy` if somebody else has begun to write the same object, or has deleted it.
     func commit() async throws(StorageError)
 
     /// Removes the pieces, even if the task is cancelled. No error is reported: what can't be removed now is removed by
-    /// the next writer of the key and by ``ObjectStore/sweep(below:atMost:)``.
+    /// the next writer of the key and by ``ObjectStore/deleteAll(below:atMost:)``.
     func abort() async
 }

@@ -63,12 +63,12 @@ package enum StoreMarker {
 
     /// - Parameter marker: its bytes; nil if there is none.
     /// - Throws: ``StorageError`` with code `wrongStore` if its id isn't `id`.
-    static func require(_ id: UUID, in marker: [UInt8]?, of place: String) throws(StorageError) {
+    static func require(_ id: UUID, in marker: [UInt8]?, at location: String) throws(StorageError) {
         let found = marker.map { Self.id(in: $0)?.uuidString.lowercased() ?? "an unreadable one" }
         guard found != id.uuidString.lowercased() else { return }
         throw StorageError(
             .wrongStore,
-            "\(place): expected a marker \(ObjectKey.marker) with the id \(id.uuidString.lowercased()), got "
+            "\(location): expected a marker \(ObjectKey.marker) with the id \(id.uuidString.lowercased()), got "
                 + "\(found ?? "none"); mount its disk, or correct STORAGE_URL; `errand storage init --adopt` takes this one"
         )
     }

@@ -92,12 +92,13 @@ extension SingleAttempt {
                 where id = $1 and state = 'available'
                 returning \(JobColumns.sql), queue
                 """, [id, Int16(clamping: attempt), worker]),
-            Statement("insert into errand.claim (worker_id, epoch, job_ids) values ($1, 0, array[$2])", [worker, id]),
+            Statement(
+                "insert into errand.claim (worker_id, generation, job_ids) values ($1, 0, array[$2])", [worker, id]),
         ])
         guard let queue = try results[1].first?.decode(from: JobColumns.count, String.self) else {
             throw NotWaiting(job: id)
         }
-        return try JobColumns(results[1]).jobs(queue: queue, workerID: worker, epoch: 0)[0]
+        return try JobColumns(results[1]).jobs(queue: queue, workerID: worker, generation: 0)[0]
     }
 
     private func completion(of job: ClaimedJob, interruption: Interruption?) async -> Completion {

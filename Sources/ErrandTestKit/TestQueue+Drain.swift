@@ -38,7 +38,8 @@ extension TestQueue {
     private static let due = """
         from errand.job
         where kind = any ($1)
-            and not exists (select from errand.queue as held where held.name = queue and held.paused_at is not null)
+            and not exists (
+                select from errand.queue as existing where existing.name = queue and existing.paused_at is not null)
             and (state = 'available' or state = 'parked' and exists (
                 select
                 from errand.circuit

@@ -102,7 +102,7 @@ extension TestServer {
             let found = try await connection.query(
                 Statement("select exists (select from pg_database where datname = $1)", [name]))
             if try !found.scalar(Bool.self) { try await make(name, schema, from: plain, on: connection) }
-            try await sweep(besides: name, on: connection)
+            try await dropAbandoned(besides: name, on: connection)
             await connection.close()
             return name
         } catch {
@@ -146,7 +146,7 @@ extension TestServer {
 
     /// Drops old databases: templates that weren't used for a week, and databases that killed tests left more than an
     /// hour ago.
-    private func sweep(besides name: String, on connection: Connection) async throws {
+    private func dropAbandoned(besides name: String, on connection: Connection) async throws {
         let now = Int(Date.now.timeIntervalSince1970)
         try await connection.execute(Statement("comment on database \(name) is '\(now)'"))
         let old = try await connection.query(

@@ -90,10 +90,10 @@ import Testing
         await #expect(throws: Access.Refusal.self) {
             try await access.logIn(name: "alice", secret: Page.password, from: new)
         }
-        for (name, secret, place) in [
+        for (name, secret, address) in [
             ("alice", Page.password, known), ("bob", Page.password, new), ("", Page.token, new),
         ] {
-            let person = try await access.logIn(name: name, secret: secret, from: place).person
+            let person = try await access.logIn(name: name, secret: secret, from: address).person
             #expect(person == (name.isEmpty ? "ci" : name))
         }
     }

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test("each address of a cell's pages leads to that cell, and a form acts there", .timeLimit(.minutes(2)))
-    func places() async throws {
+    func addresses() async throws {
         try await withCells(someRules()) { page, databases in
             for database in databases { try await database.execute("select errand.enqueue('noop')") }
             let (cookie, token) = try await logIn(page)

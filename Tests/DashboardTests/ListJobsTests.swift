@@ -173,7 +173,7 @@ import Testing
     /// ids.
     private static func fill(_ database: Database) async throws -> [Int] {
         for table in ["job", "failed", "history"] {
-            let (columns, values, place) =
+            let (columns, values, remainder) =
                 switch table {
                 case "job": ("queue_position", "nextval('errand.job_position')", 0)
                 case "failed": ("attempt, max_attempts, crashes, priority, error", "1, 1, 0, 2, 'it is broken'", 1)
@@ -183,7 +183,7 @@ import Testing
                         "1, 1, 0, 2, case number % 4 when 2 then 'cancelled' else 'succeeded' end", 2
                     )
                 }
-            let isOfTable = place == 2 ? "number % 4 in (2, 3)" : "number % 4 = \(place)"
+            let isOfTable = remainder == 2 ? "number % 4 in (2, 3)" : "number % 4 = \(remainder)"
             try await database.execute(
                 Statement(
                     """

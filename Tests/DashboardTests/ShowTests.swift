@@ -118,7 +118,7 @@ import Testing
                     Schedules.PastTick(tick: Moment(now - 100), outcome: "late"),
                     Schedules.PastTick(tick: Moment(now - 50), outcome: "enqueued"),
                 ], coming: [Moment(now + 10)], now: now))
-        #expect(strip.marks.map(\.place) == ["3.0", "50.5", "197.0"])
+        #expect(strip.marks.map(\.x) == ["3.0", "50.5", "197.0"])
         #expect(strip.marks.map(\.tone) == ["held", "good", "coming"])
         #expect(TickStrip(past: [], coming: [], now: now) == nil)
     }

@@ -66,7 +66,7 @@ import Testing
     @Test(
         "a stop beyond the grace period, a kill and a stop within it leave no slot of a limit taken, and no count behind"
     )
-    func places() async throws {
+    func rows() async throws {
         try await withTestDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)
             try await database.execute("select errand.set_limit('three', 3)")

@@ -158,8 +158,8 @@ import Testing
         }
     }
 
-    @Test("a job that ends its worker process is set aside after three crashes, and its neighbours get through")
-    func poison() async throws {
+    @Test("a job that ends its worker process fails after three crashes, and its neighbours get through")
+    func endsItsWorker() async throws {
         try await withTestDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)
             // Swift's backtrace of a debug build takes 6 s of computing at each crash.

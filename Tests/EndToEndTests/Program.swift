@@ -90,8 +90,8 @@ extension Hardness {
     /// Settings of the workers under test: a short lease keeps the test run short, and one of 4 s is not lost by a
     /// machine that stalls for a moment.
     static let settings = isFull ? [:] : ["ERRAND_LEASE": "4s", "ERRAND_HEARTBEAT_INTERVAL": "500ms"]
-    /// From the loss of a worker to the run of its jobs elsewhere, at most: the lease, a sweep of 5 s, and room; beside
-    /// other tests more of it.
+    /// From the loss of a worker to the run of its jobs elsewhere, at most: the lease, the rescue's interval of 5 s,
+    /// and room; beside other tests more of it.
     static let rescue: Duration = isFull ? .seconds(30) : .seconds(40)
 }
 

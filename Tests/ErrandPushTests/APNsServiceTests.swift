@@ -164,9 +164,9 @@ import Testing
         var distrusting = try configuration(of: server)
         distrusting.authorities = nil
         distrusting.limits.connect = .milliseconds(500)
-        let doubtful = try APNsService(distrusting)
-        let doubt = await #expect(throws: PushError.self) { try await send(push("a1"), by: doubtful) }
-        #expect(doubt?.code == .unreachable)
+        let distrustful = try APNsService(distrusting)
+        let refusal = await #expect(throws: PushError.self) { try await send(push("a1"), by: distrustful) }
+        #expect(refusal?.code == .unreachable)
         let service = try service(of: server, connect: .milliseconds(500))
         try await server.stop()
         let refused = await #expect(throws: PushError.self) { try await send(push("a1"), by: service) }

@@ -103,7 +103,7 @@ import Testing
         #expect("\(error as Any)".contains(push.deviceToken) == false, "a device's token is in no error")
     }
 
-    @Test("a refused access token is renewed once, and twice refused it is the operator's turn")
+    @Test("a refused access token is renewed once, and twice refused the operator must act")
     func unauthenticated() async throws {
         let google = GoogleDialect()
         let server = try await PushServer(google: google)
@@ -168,8 +168,8 @@ import Testing
         var configuration = try FCMConfiguration(server: server.url, account: account)
         configuration.limits.connect = .milliseconds(500)
         let distrusting = try FCMService(configuration)
-        let doubt = await #expect(throws: PushError.self) { try await send(push("1"), by: distrusting) }
-        #expect(doubt?.code == .unreachable)
+        let refusal = await #expect(throws: PushError.self) { try await send(push("1"), by: distrusting) }
+        #expect(refusal?.code == .unreachable)
         let service = try service(of: server, google, connect: .milliseconds(500))
         try await server.stop()
         let refused = await #expect(throws: PushError.self) { try await send(push("1"), by: service) }

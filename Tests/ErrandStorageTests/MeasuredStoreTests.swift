@@ -85,7 +85,7 @@ private struct StubbornStore: ObjectStore {
     func keys(
         beginning prefix: String, after: ObjectKey?, atMost count: Int
     ) async throws(StorageError) -> [ObjectKey] { throw error }
-    func sweep(below prefix: String, atMost count: Int) async throws(StorageError) -> Int { throw error }
+    func deleteAll(below prefix: String, atMost count: Int) async throws(StorageError) -> Int { throw error }
     func check() async throws(StorageError) { throw error }
     func stop() async {}
 }

@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("E6: a killed writer's parts go with the next writer of the key, and with a sweep", arguments: stores)
+    @Test("E6: a killed writer's parts go with the next writer of the key, and with `deleteAll`", arguments: stores)
     func killed(name: String) async throws {
         try await withStore(name) { store, root in
             let (key, other) = (try ObjectKey("events/1/archives/a.zip"), try ObjectKey("events/10/archives/a.zip"))
@@ -65,7 +65,7 @@ import Testing
                 #expect(await code { try await lost.commit() } == .busy)
                 try await next.write(part)
             }
-            while try await store.sweep(below: "events/1/", atMost: 9) > 0 {}
+            while try await store.deleteAll(below: "events/1/", atMost: 9) > 0 {}
             #expect(try await unfinished(store, root) == 1)
             #expect(try await store.keys(beginning: "", after: nil, atMost: 9) == [])
             try await others.commit()

@@ -28,7 +28,7 @@ import Testing
                     { try await store.put([2], at: ObjectKey("a/2")) }, { _ = try await store.get(key) },
                     { _ = try await store.get(key, 0..<1) }, { try await store.get(key, toFile: root + "-copy") },
                     { _ = try await store.status(of: key) }, { try await store.delete(key) },
-                    { _ = try await store.delete([key]) }, { _ = try await store.sweep(below: "a/", atMost: 9) },
+                    { _ = try await store.delete([key]) }, { _ = try await store.deleteAll(below: "a/", atMost: 9) },
                     { _ = try await store.keys(beginning: "", after: nil, atMost: 9) }, { try await store.check() },
                 ]
                 for (number, call) in calls.enumerated() { #expect(await code(call) == .wrongStore, "\(number)") }
@@ -82,7 +82,7 @@ import Testing
             try await plain.delete(.marker)
             #expect(await code { _ = try await store.get(key) } == .wrongStore)
             #expect(await code { _ = try await store.keys(beginning: "a/", after: nil, atMost: 9) } == .wrongStore)
-            #expect(await code { _ = try await store.sweep(below: "a/", atMost: 9) } == .wrongStore)
+            #expect(await code { _ = try await store.deleteAll(below: "a/", atMost: 9) } == .wrongStore)
         }
     }
 

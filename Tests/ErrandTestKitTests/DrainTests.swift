@@ -61,7 +61,7 @@ import Testing
         let isDown = Log()
         let handler = LetterHandler { _, _ in isDown.all.isEmpty ? .unavailable("smtp") : .done }
         try await withTestQueue([handler]) { test in
-            for place in 1...5 { try await test.queue.enqueue(Letter(to: "\(place)")) }
+            for number in 1...5 { try await test.queue.enqueue(Letter(to: "\(number)")) }
             let drained = try await test.drain()
             #expect(drained.outcomes.allSatisfy { $0 == .parked })
             #expect(drained.left.count == 5)
@@ -76,7 +76,7 @@ import Testing
         let handler = LetterHandler { _, _ in .done }
         try await withTestQueue([handler]) { test in
             try await test.database.execute("select errand.set_limit('post', 1)")
-            for place in 1...20 { try await test.queue.enqueue(Letter(to: "\(place)"), .limited(by: "post")) }
+            for number in 1...20 { try await test.queue.enqueue(Letter(to: "\(number)"), .limited(by: "post")) }
             #expect(try await test.drain().outcomes.count == 20)
         }
     }

@@ -35,8 +35,8 @@ import Testing
         #expect(Set(found.map(\.name)).count == 4)
         #expect(Set(found.map(\.mark)).count == 1, "all are copies of one template")
         try await withTestDatabase { database, _ in
-            let isApart = try await database.query("select to_regclass('public.mark') is null").scalar(Bool.self)
-            #expect(isApart, "another schema has another template")
+            let isSeparate = try await database.query("select to_regclass('public.mark') is null").scalar(Bool.self)
+            #expect(isSeparate, "another schema has another template")
             let names = found.map(\.name) + [old, young]
             let left = Statement("select datname::text from pg_database where datname = any ($1)", [names])
             #expect(

@@ -36,8 +36,8 @@ struct HookedStore: ObjectStore {
     {
         try await plain.keys(beginning: prefix, after: after, atMost: count)
     }
-    func sweep(below prefix: String, atMost count: Int) async throws(StorageError) -> Int {
-        try await plain.sweep(below: prefix, atMost: count)
+    func deleteAll(below prefix: String, atMost count: Int) async throws(StorageError) -> Int {
+        try await plain.deleteAll(below: prefix, atMost: count)
     }
     func check() async throws(StorageError) { try await plain.check() }
     func stop() async { await plain.stop() }

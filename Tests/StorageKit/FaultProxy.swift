@@ -17,7 +17,7 @@ package final class FaultProxy: Sendable {
         /// The server executes it, and its response is lost.
         case loseResponse
         /// The server executes it, and its response never comes; the connection stays open.
-        case holdResponse
+        case delayResponse
         /// The server executes it, and its response comes if the closure returns true. The closure may block.
         case executeAnd(@Sendable () -> Bool)
         /// The server gets half of the body, and the connection breaks on both sides.
@@ -132,7 +132,7 @@ package final class FaultProxy: Sendable {
         case .executeAnd(let responds):
             let response = ask(head, body)
             if responds() { client.write(response) } else { client.reset() }
-        case .holdResponse:
+        case .delayResponse:
             _ = ask(head, body)
             state.withLock { $0.held += 1 }
             _ = client.read()

@@ -238,13 +238,13 @@ private final class Stream {
         defer { passed += bytes.count }
         switch fault {
         case .none: add(bytes[...], due)
-        case .reset(let place):
-            breaks = passed + bytes.count >= place
-            add(bytes.prefix(breaks ? max(0, place - passed) : bytes.count), due)
-        case .garbage(let garbage, let place):
-            guard passed <= place, place < passed + bytes.count else { return add(bytes[...], due) }
+        case .reset(let offset):
+            breaks = passed + bytes.count >= offset
+            add(bytes.prefix(breaks ? max(0, offset - passed) : bytes.count), due)
+        case .garbage(let garbage, let offset):
+            guard passed <= offset, offset < passed + bytes.count else { return add(bytes[...], due) }
             isHit = true
-            add(bytes.prefix(place - passed) + garbage + bytes.dropFirst(place - passed), due)
+            add(bytes.prefix(offset - passed) + garbage + bytes.dropFirst(offset - passed), due)
         case .trickle(let delay):
             isHit = true
             for index in bytes.indices {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A signal") struct SignalTests {
     @Test("signals without a waiter are kept as one")
-    func kept() async {
+    func stays() async {
         let signal = Signal()
         signal.raise()
         signal.raise()

@@ -135,7 +135,7 @@ import FoundationNetworking
     }
 
     @Test("a probe gets a response while others hold 450 connections, idle or in the middle of a request")
-    func held() async throws {
+    func blocked() async throws {
         try await withWeb { port, _, _ in
             var peers: [Int32] = []
             defer { peers.forEach { close($0) } }

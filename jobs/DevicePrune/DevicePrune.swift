@@ -15,7 +15,7 @@ struct DevicePruneHandler: JobHandler {
         var changes = 0
     }
 
-    static let setSize = 1_000
+    static let batchSize = 1_000
 
     func run(_ job: DevicePrune, in context: JobContext) async throws -> Outcome {
         var report = Report()
@@ -23,11 +23,11 @@ struct DevicePruneHandler: JobHandler {
         for _ in 1...200 {
             try Task.checkCancellation()
             let rows = try await context.database.query(
-                Statement("select devices, changes from devices.prune_v1($1::int4)", [Self.setSize]))
+                Statement("select devices, changes from devices.prune_v1($1::int4)", [Self.batchSize]))
             let (devices, changes) = try rows[0].decode(Int.self, Int.self)
             report.devices += devices
             report.changes += changes
-            if max(devices, changes) < Self.setSize { break }
+            if max(devices, changes) < Self.batchSize { break }
         }
         return try .done(report)
     }

@@ -17,7 +17,7 @@ struct InviteExpiryHandler: JobHandler {
         var pruned = 0
     }
 
-    static let setSize = 5_000
+    static let batchSize = 5_000
 
     func run(_ job: InviteExpiry, in context: JobContext) async throws -> Outcome {
         var report = Report()
@@ -36,10 +36,10 @@ struct InviteExpiryHandler: JobHandler {
                     """
                     select marked, coalesce(through, 'infinity'), coalesce(through_id, 0)
                     from pairing.expire_due_v1($1, $2, $3::int4)
-                    """, [time, id, Self.setSize]))
+                    """, [time, id, Self.batchSize]))
             let (marked, through, throughID) = try rows[0].decode(Int.self, Timestamp.self, Int64.self)
             expired += marked
-            guard marked == Self.setSize else { return expired }
+            guard marked == Self.batchSize else { return expired }
             (time, id) = (through, throughID)
         }
     }

@@ -101,14 +101,14 @@ extension NotificationPushing {
     private func tokenGone(
         _ error: PushError, _ plan: NotificationPlan, _ account: Account, left: Duration
     ) async throws -> Outcome {
-        let suspect = error.isAmbiguous ? context.id : nil
+        let ambiguous = error.isAmbiguous ? context.id : nil
         return try await context.transaction { transaction in
             // A token that was registered after the push began is valid again.
             let since = error.since.map { Timestamp($0) } ?? plan.present
             let became = try await transaction.query(
                 Statement(
                     "select devices.retire_v1($1, $2, $3, $4, $5)",
-                    [plan.device, plan.deviceToken, since, error.said, suspect])
+                    [plan.device, plan.deviceToken, since, error.said, ambiguous])
             ).scalar(String.self)
             switch try TokenState(became, from: "devices.retire_v1") {
             case .newer:

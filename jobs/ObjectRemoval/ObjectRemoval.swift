@@ -97,13 +97,13 @@ struct ObjectRemovalHandler: JobHandler {
     private func expand(_ folder: Entry, _ report: inout Report, in context: JobContext) async throws {
         do {
             let keys = try await store.keys(beginning: folder.key, after: nil, atMost: 1000)
-            let swept = keys.isEmpty ? try await store.sweep(below: folder.key, atMost: 1000) : 0
-            if keys.isEmpty, swept == 0 {
+            let deleted = keys.isEmpty ? try await store.deleteAll(below: folder.key, atMost: 1000) : 0
+            if keys.isEmpty, deleted == 0 {
                 report.removed += try await record([folder], in: context)
             } else {
                 try await context.database.execute(
                     Statement(
-                        "select media.folder_found_v1($1, $2, $3::int4)", [folder.id, keys.map(\.text), swept]))
+                        "select media.folder_found_v1($1, $2, $3::int4)", [folder.id, keys.map(\.text), deleted]))
             }
         } catch let error as StorageError where error.isPermanent {
             // A folder that can't be emptied blocks no other.

@@ -130,7 +130,7 @@ struct UploadRetryHandler: JobHandler {
     }
 
     /// What `media.delivered_v1` returns.
-    private enum Delivery: String, FunctionReply { case kept, superseded, unwanted }
+    private enum Delivery: String, FunctionReply { case delivered, superseded, unwanted }
 
     private func record(_ job: UploadRetry, _ stored: Stored, in context: JobContext) async throws -> Outcome {
         try await context.transaction { transaction in
@@ -140,7 +140,7 @@ struct UploadRetryHandler: JobHandler {
                     [job.upload, stored.keys.last?.text, stored.revision, stored.confirmIn == nil])
             ).scalar(String.self)
             switch try Delivery(reply, from: "media.delivered_v1") {
-            case .kept:
+            case .delivered:
                 if let confirmIn = stored.confirmIn { return .snooze(for: .seconds(confirmIn)) }
                 return try .done(["bytes": stored.size])
             case .superseded:

@@ -21,7 +21,7 @@ server=$(mktemp -d /var/tmp/errand-dist.XXXXXX)
 
 fail() { echo "dist.sh: $*" >&2; exit 1; }
 
-# The trial's mounts are those of one process, and gone with it.
+# This check's mounts are those of one process, and gone with it.
 enter() {
     unshare --mount --pid --fork --kill-child bash -c '
         mount -t proc proc "$1/proc"
@@ -58,7 +58,7 @@ as_postgres() { (cd / && runuser -u postgres -- "$@"); }
 bin=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -1)
 trap finish EXIT
 
-# A server on a loopback port of its own: the trial's user can't see a socket of this host.
+# A server on a loopback port of its own: this check's user can't see a socket of this host.
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 chown postgres "$server"
 as_postgres "$bin/initdb" --pgdata "$server/data" --username postgres --auth trust --encoding UTF8 --no-sync \

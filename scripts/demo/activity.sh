@@ -17,7 +17,7 @@ select ok from activity.update('$activity', 'The message has changed.');"
         from activity.change_record where activity_id = '$activity' order by id;" | sed 's/ ()$//' | indent
     sql "
         select format('its end was due at %s, and sent %s ms later by %s', to_char(due_at, 'HH24:MI:SS.MS'),
-            round(1000 * extract(epoch from answered_at - due_at)), via)
+            round(1000 * extract(epoch from responded_at - due_at)), via)
         from activity.activity_status as held join activity.push_record on activity_id = held.id and event = 'end'
         where held.id = '$activity';" | indent
 }

@@ -53,8 +53,8 @@ case $store in
     *) folder= ;;
 esac
 
-# place KEY: prints where to look for an object.
-place() { echo "${folder:-${store%%\?*}}/$1"; }
+# locate KEY: prints where to look for an object.
+locate() { echo "${folder:-${store%%\?*}}/$1"; }
 
 # say_stored KEY: prints the size of an object, from the store's folder or the database.
 say_stored() {
@@ -65,7 +65,7 @@ say_stored() {
         size=$(sql "select size from media.upload_status where key = :'key' and state = 'delivered';" "key='$1'")
     fi
     [ -n "$size" ] || { echo "$1 is not in the store" >&2; return 1; }
-    printf '    in the store, %s bytes: %s\n' "$size" "$(place "$1")"
+    printf '    in the store, %s bytes: %s\n' "$size" "$(locate "$1")"
 }
 
 # until_gone KEY: waits until the store has confirmed that an object is removed, and looks into the folder itself.
@@ -73,7 +73,7 @@ until_gone() {
     until_true "not exists (select from media.removal_status where key = '$1' and state <> 'confirming')" \
         "the removal of $1"
     [ -z "$folder" ] || [ ! -e "$folder/$1" ] \
-        || { echo "Still in the store: $(place "$1")" >&2; return 1; }
+        || { echo "Still in the store: $(locate "$1")" >&2; return 1; }
     echo "    gone from the store: $1"
 }
 

@@ -74,7 +74,7 @@ struct Produce: AsyncParsableCommand {
     {
         let end = start + .seconds(seconds)
         var latencies: [Int] = []
-        // Of the timetable of all clients it has every so many-th place.
+        // Of the timetable of all clients it has every so many-th time.
         for index in sequence(first: client, next: { $0 + clients }) {
             if let jobs, index >= jobs { break }
             if let rate {

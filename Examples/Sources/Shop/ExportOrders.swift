@@ -33,13 +33,13 @@ public struct ExportOrdersHandler: JobHandler {
         guard job.format == "csv" else { return .fail(reason: "format: expected csv, got \(job.format)") }
         let orders = try await context.database.query(
             Statement("select id, cents from public.orders where customer = $1 order by id", [job.customer]))
-        for (place, row) in orders.enumerated() {
+        for (index, row) in orders.enumerated() {
             // Where the attempt is to stop, this throws: what was written so far is written again by the next one.
             try Task.checkCancellation()
             let (id, cents) = try row.decode(UUID.self, Int.self)
             try await write("\(id),\(cents)")
-            context.progress(Double(place + 1) / Double(orders.count), "order \(place + 1) of \(orders.count)")
-            try context.output(["orders": place + 1])
+            context.progress(Double(index + 1) / Double(orders.count), "order \(index + 1) of \(orders.count)")
+            try context.output(["orders": index + 1])
         }
         return try .done(["orders": orders.count])
     }

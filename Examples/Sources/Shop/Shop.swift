@@ -34,7 +34,7 @@ public struct Shop: Sendable {
 
     /// Writes the order and its jobs in one transaction: either all of them are there, or none.
     @discardableResult
-    public func place(customer: String, cents: Int) async throws -> UUID {
+    public func order(customer: String, cents: Int) async throws -> UUID {
         let order = UUID()
         try await database.transaction { transaction in
             try await transaction.execute(

@@ -20,7 +20,7 @@ struct Customers: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                _ = try? await shop.place(customer: "anna", cents: 100)
+                _ = try? await shop.order(customer: "anna", cents: 100)
                 try? await Task.sleep(for: .seconds(1))
             }
         }

@@ -12,7 +12,7 @@ import Testing
         try await withTestQueue(handlers, schema: Shop.schema) { test in
             try await test.database.execute("insert into public.balance values ('anna', 5000)")
 
-            let order = try await Shop(database: test.database).place(customer: "anna", cents: 1990)
+            let order = try await Shop(database: test.database).order(customer: "anna", cents: 1990)
             try await test.expectEnqueued(ChargeCustomer(order: order), .unique("charge/\(order)"))
             try await test.expectEnqueued(SendReceipt(order: order), .after(.seconds(60)), .queue("mail"))
 
@@ -30,7 +30,7 @@ import Testing
     func rollBack() async throws {
         try await withTestQueue(schema: Shop.schema) { test in
             let shop = Shop(database: test.database)
-            await #expect(throws: PostgresError.self) { try await shop.place(customer: "anna", cents: .max) }
+            await #expect(throws: PostgresError.self) { try await shop.order(customer: "anna", cents: .max) }
             try await test.expectNotEnqueued(ChargeCustomer.self)
         }
     }
@@ -59,7 +59,7 @@ import Testing
         try await withTestQueue(handlers, schema: Shop.schema) { test in
             try await test.database.execute("insert into public.balance values ('anna', 5000)")
             let shop = Shop(database: test.database)
-            let order = try await shop.place(customer: "anna", cents: 1990)
+            let order = try await shop.order(customer: "anna", cents: 1990)
             try await shop.remind(of: order)
             try await test.drain()
             try await test.advance(by: .seconds(86_400))
@@ -71,7 +71,7 @@ import Testing
     @Test("an export shows how far it is, and reads payloads of the version before")
     func export() async throws {
         try await withTestQueue([ExportOrdersHandler { _ in }], schema: Shop.schema) { test in
-            for cents in 1...3 { try await Shop(database: test.database).place(customer: "anna", cents: cents) }
+            for cents in 1...3 { try await Shop(database: test.database).order(customer: "anna", cents: cents) }
             let run = try await test.run(ExportOrdersHandler { _ in }, ExportOrders(customer: "anna"))
             #expect(run.progress == 1)
             #expect(run.message == "order 3 of 3")

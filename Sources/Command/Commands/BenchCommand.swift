@@ -19,7 +19,7 @@ struct BenchCommand: AsyncParsableCommand {
     @Option(help: "Most jobs in one claim and in one enqueue, 1 to 1000.")
     var batch = 100
 
-    @Option(help: "Workers, each with two connections for claims while the queue is deep.")
+    @Option(help: "Workers, each with two connections for claims while the queue has a backlog.")
     var workers = 1
 
     @Option(help: "Also run this many seconds without and as many with a held REPEATABLE READ snapshot.")

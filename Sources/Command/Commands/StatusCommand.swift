@@ -99,9 +99,9 @@ extension StatusCommand {
 
     /// The first line: what is shown, and when.
     private static func title(of environment: Environment, at now: Date, every: String) -> String {
-        let place = (try? environment.database()).map { " \($0)" } ?? ""
-        let text = "errand status\(place.printable)  \(now.formatted(.iso8601))  every \(every)  q: quit"
-        // The place in the text follows.
+        let database = (try? environment.database()).map { " \($0)" } ?? ""
+        let text = "errand status\(database.printable)  \(now.formatted(.iso8601))  every \(every)  q: quit"
+        // The position in the text follows.
         return Style.bold.applied(to: text.cut(to: TextTable.terminalWidth - 28))
     }
 

@@ -35,8 +35,8 @@ struct Pager {
     var frame: [String] {
         let first = min(offset, lastOffset)
         let shown = lines[first..<min(lines.count, first + room)]
-        let place = lines.count > room ? "  lines \(first + 1)-\(first + shown.count) of \(lines.count)" : ""
-        return [title + place] + shown
+        let position = lines.count > room ? "  lines \(first + 1)-\(first + shown.count) of \(lines.count)" : ""
+        return [title + position] + shown
     }
 
     /// The keys in the bytes that a terminal sent. Unknown ones are left out.

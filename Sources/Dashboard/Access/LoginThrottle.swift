@@ -26,7 +26,7 @@ struct LoginThrottle {
         }
     }
 
-    private struct Place: Hashable {
+    private struct Origin: Hashable {
         let name: String
         let address: [UInt8]
     }
@@ -35,15 +35,15 @@ struct LoginThrottle {
     private var names: [String: Minute] = [:]
     private var all: Minute?
     /// When a person last logged in at an address.
-    private var logIns: [Place: ContinuousClock.Instant] = [:]
+    private var logIns: [Origin: ContinuousClock.Instant] = [:]
     private static let mostAddresses = 10_000
-    private static let mostPlaces = 1000
+    private static let mostOrigins = 1000
     private static let mostFailuresOfName = 20
     private static let mostFailuresOfAll = 120
 
     /// Whether the person has logged in at this address within 30 days.
     func isKnown(_ address: [UInt8], name: String, now: ContinuousClock.Instant) -> Bool {
-        logIns[Place(name: name, address: address)].map { $0 + .seconds(30 * 86_400) > now } ?? false
+        logIns[Origin(name: name, address: address)].map { $0 + .seconds(30 * 86_400) > now } ?? false
     }
 
     /// How long the address has to wait before its next try; nil if it may try now. Without a name, as with a token,
@@ -81,11 +81,11 @@ struct LoginThrottle {
         if !isKnown(address, name: name, now: now) {
             if let known = all, known.failures > 0 { all?.failures -= 1 }
             if let known = names[name], known.failures > 0 { names[name]?.failures -= 1 }
-            if logIns.count >= Self.mostPlaces, let oldest = logIns.min(by: { $0.value < $1.value }) {
+            if logIns.count >= Self.mostOrigins, let oldest = logIns.min(by: { $0.value < $1.value }) {
                 logIns[oldest.key] = nil
             }
         }
-        logIns[Place(name: name, address: address)] = now
+        logIns[Origin(name: name, address: address)] = now
     }
 
     /// Forgets those of an hour ago, or all: the bounds of names and of all together hold meanwhile.

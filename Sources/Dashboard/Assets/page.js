@@ -19,7 +19,7 @@
   };
 
   // The same link or button has the focus afterwards.
-  const place = (main) => {
+  const put = (main) => {
     const all = [...main.querySelectorAll("a, button, summary, [tabindex]")];
     return all.indexOf(document.activeElement);
   };
@@ -34,7 +34,7 @@
       const next = fresh.getElementById("main");
       if (!next || isInUse()) return;
       next.querySelectorAll(".notice").forEach((notice) => notice.remove());
-      const focus = place(main);
+      const focus = put(main);
       const scrolls = [...main.querySelectorAll(".scroll")].map((box) => box.scrollLeft);
       main.replaceChildren(...next.childNodes);
       main.querySelectorAll(".scroll").forEach((box, index) => { box.scrollLeft = scrolls[index] || 0; });

@@ -180,9 +180,9 @@ extension Dashboard {
                         from errand.jobs
                         where id = $1
                         order by finished_at desc nulls first
-                        limit 1) as known
-                    cross join lateral jsonb_array_elements(known.attempts) with ordinality as each_of(attempt, place)
-                    order by place desc
+                        limit 1) as existing
+                    cross join lateral jsonb_array_elements(existing.attempts) with ordinality as each_of(attempt, ordinal)
+                    order by ordinal desc
                     limit 50
                     """, [id]),
                 Query("select code, detail, hint from errand.explain($1) order by rank", [id]),

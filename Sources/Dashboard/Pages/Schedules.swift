@@ -59,7 +59,7 @@ struct Schedules {
 struct TickStrip: Equatable {
     struct Mark: Equatable {
         /// In a box of 200, where 100 is now.
-        let place: String
+        let x: String
         let tone: String
         let title: String
     }
@@ -77,13 +77,13 @@ struct TickStrip: Equatable {
             before.map { date, outcome in
                 let age = now.timeIntervalSince(date)
                 return Mark(
-                    place: String(format: "%.1f", 98 - 95 * age / back), tone: Self.tone(outcome),
+                    x: String(format: "%.1f", 98 - 95 * age / back), tone: Self.tone(outcome),
                     title: "\(outcome), \(ShownTime.relative(-age))")
             }
             + after.map { date in
                 let wait = date.timeIntervalSince(now)
                 return Mark(
-                    place: String(format: "%.1f", 102 + 95 * wait / ahead), tone: "coming",
+                    x: String(format: "%.1f", 102 + 95 * wait / ahead), tone: "coming",
                     title: ShownTime.relative(wait))
             }
         let late = before.filter { Self.tone($0.1) != "good" }.count
@@ -111,28 +111,30 @@ extension Dashboard {
             [
                 Query(
                     """
-                    select known.name, known.cron, known.time_zone, known.kind, known.last_tick, known.last_outcome,
-                        known.last_job_id, known.next_tick, known.problem, known.paused_at, known.paused_reason,
+                    select existing.name, existing.cron, existing.time_zone, existing.kind, existing.last_tick,
+                        existing.last_outcome,
+                        existing.last_job_id, existing.next_tick, existing.problem, existing.paused_at,
+                        existing.paused_reason,
                         (
                             select coalesce(jsonb_agg(jsonb_build_object('tick', tick, 'outcome', outcome)), '[]')
                             from (
                                 select tick, outcome
                                 from errand.schedule_ticks
-                                where schedule = known.name
+                                where schedule = existing.name
                                 order by tick desc
                                 limit 12) as past
                         ) as past,
                         (
                             select coalesce(jsonb_agg(tick), '[]')
-                            from errand.preview_schedule(known.name, 6)
-                            where known.paused_at is null
+                            from errand.preview_schedule(existing.name, 6)
+                            where existing.paused_at is null
                         ) as coming
                     from (
                         select *
                         from errand.schedules
                         where name > $2
                         order by problem is null, paused_at is null, name
-                        limit $1) as known
+                        limit $1) as existing
                     """, [Int32(Self.shownSchedules), visit.query["after"] ?? ""])
             ])
         let rows = try results.rows(0, of: Schedules.Row.self)

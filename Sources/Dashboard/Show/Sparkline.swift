@@ -14,11 +14,11 @@ struct Sparkline: Sendable, Equatable {
     init?(minutes: [Int]) {
         guard minutes.count > 1, let most = minutes.max(), most > 0 else { return nil }
         let step = 120 / Double(minutes.count - 1)
-        let places = minutes.enumerated().map { index, number in
+        let pairs = minutes.enumerated().map { index, number in
             let height = 22.5 - 21 * Double(number) / Double(most)
             return String(format: "%.1f,%.1f", Double(index) * step, height)
         }
-        points = places.joined(separator: " ")
+        points = pairs.joined(separator: " ")
         area = "0,24 \(points) 120,24"
         let last = minutes[minutes.count - 1]
         summary = "last hour: at most \(Amount.count(most)) a minute, \(Amount.count(last)) in the last whole minute"

@@ -40,23 +40,23 @@ public struct Housekeeping: Service {
     ///
     /// - Parameters:
     ///   - own: its connections, which it closes at the end.
-    ///   - turn: when a worker leaves the tasks to others; nil if they are always this process's.
-    func run(over own: Database, until stop: Signal, turn: WorkerTurn? = nil) async {
+    ///   - election: when a worker leaves the tasks to others; nil if they are always this process's.
+    func run(over own: Database, until stop: Signal, election: WorkerElection? = nil) async {
         // Promotion goes on at any time, only less often.
         let promotion = MaintenanceLoop(logger)
-        let others = (0..<7).map { _ in MaintenanceLoop(logger, mayRun: { turn?.isOn ?? true }) }
-        let (release, isolation, bulk) = (others[0], others[1], others[2])
+        let others = (0..<7).map { _ in MaintenanceLoop(logger, mayRun: { election?.isElected ?? true }) }
+        let (release, crashRelease, bulk) = (others[0], others[1], others[2])
         let loops = [promotion] + others
-        turn?.onBegin { for loop in loops { loop.wake() } }
-        // The loops ask the turn, and would keep each other.
-        defer { turn?.onBegin {} }
+        election?.onElection { for loop in loops { loop.wake() } }
+        // The loops ask the election, and would keep each other.
+        defer { election?.onElection {} }
         await withTaskGroup { group in
             group.addTask { await release.run(Release(database: own)) }
-            group.addTask { await isolation.run(Isolation(database: own)) }
+            group.addTask { await crashRelease.run(CrashRelease(database: own)) }
             group.addTask {
                 await promotion.run(
                     Promotion(
-                        database: own, turn: turn, foundParked: release.wake, foundCrashed: isolation.wake,
+                        database: own, election: election, foundParked: release.wake, foundCrashed: crashRelease.wake,
                         foundBulk: bulk.wake))
             }
             group.addTask { await bulk.run(BulkAction(database: own)) }

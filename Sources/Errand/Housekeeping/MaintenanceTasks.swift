@@ -4,7 +4,7 @@ import Postgres
 struct Promotion: MaintenanceTask {
     let name = "promote"
     private let database: Database
-    private let turn: WorkerTurn?
+    private let election: WorkerElection?
     private let foundParked: @Sendable () -> Void
     private let foundCrashed: @Sendable () -> Void
     private let foundBulk: @Sendable () -> Void
@@ -12,16 +12,16 @@ struct Promotion: MaintenanceTask {
     private var plan = PromotePlan()
 
     /// - Parameters:
-    ///   - turn: while it isn't on, calls are rare; nil if it always is.
+    ///   - election: while it isn't won, calls are rare; nil if it always is.
     ///   - foundParked: called if ``Release`` has something to do.
-    ///   - foundCrashed: called if ``Isolation`` has something to do.
+    ///   - foundCrashed: called if ``CrashRelease`` has something to do.
     ///   - foundBulk: called if ``BulkAction`` has something to do.
     init(
-        database: Database, turn: WorkerTurn?, foundParked: @escaping @Sendable () -> Void,
+        database: Database, election: WorkerElection?, foundParked: @escaping @Sendable () -> Void,
         foundCrashed: @escaping @Sendable () -> Void, foundBulk: @escaping @Sendable () -> Void
     ) {
         self.database = database
-        self.turn = turn
+        self.election = election
         self.foundParked = foundParked
         self.foundCrashed = foundCrashed
         self.foundBulk = foundBulk
@@ -44,8 +44,8 @@ struct Promotion: MaintenanceTask {
         let ended = ContinuousClock.now
         let delay = plan.promoted(
             count, lastRunAt: lastRunAt, othersWait: waits, took: ended - called, at: ended - start)
-        guard let turn, !turn.isOn, delay > .zero else { return .after(delay) }
-        return .untilWoken(atMost: turn.promotionDelay)
+        guard let election, !election.isElected, delay > .zero else { return .after(delay) }
+        return .untilWoken(atMost: election.promotionDelay)
     }
 
     mutating func failed() { plan.failed() }
@@ -102,13 +102,13 @@ struct Rescue: MaintenanceTask {
     mutating func failed() {}
 }
 
-struct Isolation: MaintenanceTask {
+struct CrashRelease: MaintenanceTask {
     let database: Database
-    let name = "isolate"
+    let name = "release crashed jobs"
 
     mutating func once() async throws -> MaintenanceDelay {
         let othersWait = try await database.query("select errand_internal.release_crashed_v1()").scalar(Bool.self)
-        return IsolationPlan.released(othersWait: othersWait)
+        return CrashReleasePlan.released(othersWait: othersWait)
     }
 
     mutating func failed() {}

@@ -23,13 +23,13 @@ package final class ClaimedJob: Sendable {
     let options: JobOptions?
     /// The worker id that claimed the job.
     let workerID: Int64
-    /// The epoch of its claim: see ``ClaimEpochs``.
-    let epoch: Int32
+    /// The generation of its claim: see ``ClaimGenerations``.
+    let generation: Int32
 
     init(
         id: Int64, position: Int64, kind: JobKind, queue: String, priority: Int, attempt: Int, maxAttempts: Int,
         crashes: Int = 0, createdAt: Timestamp, runAt: Timestamp, startedAt: Timestamp, payload: JSONB,
-        options: JobOptions?, workerID: Int64, epoch: Int32 = 0
+        options: JobOptions?, workerID: Int64, generation: Int32 = 0
     ) {
         self.id = id
         self.position = position
@@ -45,7 +45,7 @@ package final class ClaimedJob: Sendable {
         self.payload = payload
         self.options = options
         self.workerID = workerID
-        self.epoch = epoch
+        self.generation = generation
     }
 
     /// Microseconds from due to claimed, by the database's clock; 0 for a job that was due at `-infinity`.

@@ -106,7 +106,7 @@ struct RescuePlan {
 }
 
 /// When jobs that were in two crashes of their worker are made available again, one at a time.
-enum IsolationPlan {
+enum CrashReleasePlan {
     /// While such jobs wait. There may be as many as a worker holds, and most run for less than this.
     static let interval: Duration = .milliseconds(20)
 
@@ -124,7 +124,7 @@ enum StatisticsPlan {
 
 /// When the next batch of a bulk action is made.
 enum BulkPlan {
-    /// The delay after a batch. Batches take at most half of the time, so that others get their turn.
+    /// The delay after a batch. Batches take at most half of the time, so that others run too.
     static func delay(after took: Duration, isMore: Bool) -> MaintenanceDelay { isMore ? .after(took) : .untilFound }
 }
 

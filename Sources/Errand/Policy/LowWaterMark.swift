@@ -15,8 +15,8 @@
 ///    each belongs to a job that is committed or rolled back. A claim whose snapshot shows this, and whose scan began
 ///    at or below the mark, has seen all of them, so the mark moves to `high`. After a full batch it moves only to the
 ///    batch's last position.
-/// 3. A transaction that has run for longer than ``timeout`` is set aside and no longer holds the mark back. When it
-///    ends, a sweep starts from where positions were resolved when it was set aside, and goes on while batches are
+/// 3. A transaction that has run for longer than ``timeout`` is skipped and no longer holds the mark back. When it
+///    ends, a rescan starts from where positions were resolved when it was skipped, and goes on while batches are
 ///    full. A long-running writer costs one longer scan at its end, not a collapse.
 /// 4. A job that becomes available again (retry, schedule, rescue) draws a new position, so it is above every mark.
 ///
@@ -31,7 +31,7 @@
 ///
 /// Snapshots without a transaction id (reports, pg_dump, idle sessions) don't hold the mark back.
 package struct LowWaterMark: Sendable {
-    /// How long a transaction may run before it is set aside.
+    /// How long a transaction may run before it is skipped.
     package static let timeout: Duration = .milliseconds(100)
     /// Priorities are 1 to 4; index 0 stands for 1.
     static let priorities = 4
@@ -81,14 +81,14 @@ package struct LowWaterMark: Sendable {
     package struct Scan: Sendable {
         package let after: [Int64]
         package let upTo: [Int64]
-        /// Up to here no writer that was set aside has positions. The scan can't see those.
+        /// Up to here no writer that was skipped has positions. The scan can't see those.
         let certain: [Int64]
 
         /// Whether there is nothing to read: no position was resolved since the last scan.
         package var isEmpty: Bool { zip(after, upTo).allSatisfy(>=) }
     }
 
-    private struct Sweep {
+    private struct Rescan {
         var from: Int64
         /// Whether a scan below the marks requested it: the job it is to find is below other workers' marks as well.
         var isFound: Bool
@@ -96,15 +96,15 @@ package struct LowWaterMark: Sendable {
 
     private struct Writer {
         let firstSeen: Duration
-        /// Where its sweep will start; nil while it still holds the mark back.
-        var sweepFrom: Int64?
+        /// Where its rescan will start; nil while it still holds the mark back.
+        var rescanFrom: Int64?
     }
 
     private var marks = [Int64](repeating: 0, count: priorities)
-    private var sweeps = [Sweep?](repeating: nil, count: priorities)
+    private var rescans = [Rescan?](repeating: nil, count: priorities)
     /// Up to here a scan below the marks has found nothing.
     private var scanned = [Int64](repeating: 0, count: priorities)
-    /// Positions up to here are resolved, except those of writers that are set aside.
+    /// Positions up to here are resolved, except those of writers that are skipped.
     private var resolved: Int64 = 0
     /// The last claim's `high`.
     private var lastHigh: Int64 = 0
@@ -120,13 +120,13 @@ package struct LowWaterMark: Sendable {
 extension LowWaterMark {
     /// The position behind which the next claim starts to read, for each priority.
     package var starts: [Int64] {
-        zip(marks, sweeps).map { mark, sweep in min(mark, sweep?.from ?? mark) }
+        zip(marks, rescans).map { mark, rescan in min(mark, rescan?.from ?? mark) }
     }
 
-    /// Marks that are correct for another worker of the same kinds, which has no sweeps and no writers set aside.
+    /// Marks that are correct for another worker of the same kinds, which has no rescans and no skipped writers.
     package var published: [Int64] {
-        let aside = writers.values.compactMap(\.sweepFrom).min() ?? .max
-        return starts.map { min($0, aside) }
+        let skipped = writers.values.compactMap(\.rescanFrom).min() ?? .max
+        return starts.map { min($0, skipped) }
     }
 
     /// ``published``, followed by the end of the last empty scan below the marks, for each priority. They are for a
@@ -153,12 +153,12 @@ extension LowWaterMark {
         if isVoid { self = LowWaterMark(stride: stride) }
         pending.append((claim.latest, lastHigh))
         lastHigh = claim.high
-        let ended = setAside(running: claim.running, at: now)
+        let ended = skip(running: claim.running, at: now)
         resolve(upTo: oldestHolder(of: claim))
         advance(past: claim)
         for from in ended {
             for priority in 1...Self.priorities {
-                sweep(priority: priority, from: from, isFound: false)
+                rescan(priority: priority, from: from, isFound: false)
             }
         }
         return !isVoid
@@ -174,20 +174,20 @@ extension LowWaterMark {
         }
         for index in others.indices {
             marks[index] = max(marks[index], others[index])
-            if let sweep = sweeps[index], !sweep.isFound { sweeps[index]!.from = max(sweep.from, others[index]) }
+            if let rescan = rescans[index], !rescan.isFound { rescans[index]!.from = max(rescan.from, others[index]) }
         }
-        // The adopted marks also hold for writers that were set aside here.
+        // The adopted marks also hold for writers that were skipped here.
         let least = others.min() ?? 0
         resolved = max(resolved, least)
         writers = writers.mapValues { writer in
-            Writer(firstSeen: writer.firstSeen, sweepFrom: writer.sweepFrom.map { max($0, least) })
+            Writer(firstSeen: writer.firstSeen, rescanFrom: writer.rescanFrom.map { max($0, least) })
         }
     }
 
     /// Starts the next claims of this priority behind `from` instead of at the mark.
-    private mutating func sweep(priority: Int, from: Int64, isFound: Bool) {
-        let other = sweeps[priority - 1]
-        sweeps[priority - 1] = Sweep(from: min(other?.from ?? .max, from), isFound: isFound || other?.isFound == true)
+    private mutating func rescan(priority: Int, from: Int64, isFound: Bool) {
+        let other = rescans[priority - 1]
+        rescans[priority - 1] = Rescan(from: min(other?.from ?? .max, from), isFound: isFound || other?.isFound == true)
     }
 
     /// Takes the result of a scan: the lowest waiting position of each priority, nil if there is none.
@@ -195,7 +195,7 @@ extension LowWaterMark {
         let published = published
         for (index, position) in lowest.enumerated() {
             if let position {
-                sweep(priority: index + 1, from: position - 1, isFound: true)
+                rescan(priority: index + 1, from: position - 1, isFound: true)
             } else {
                 // At most the current marks: they may have become void since the scan.
                 scanned[index] = max(scanned[index], min(scan.upTo[index], scan.certain[index], published[index]))
@@ -203,25 +203,26 @@ extension LowWaterMark {
         }
     }
 
-    /// Sets aside writers that run too long. Returns where to start the sweeps of those that have ended.
-    private mutating func setAside(running: [UInt64], at now: Duration) -> [Int64] {
+    /// Skips writers that run too long. Returns where to start the rescans of those that have ended.
+    private mutating func skip(running: [UInt64], at now: Duration) -> [Int64] {
         for id in running {
             let writer = writers[id] ?? Writer(firstSeen: now)
             let isSlow = now - writer.firstSeen > Self.timeout
             // The mark has not passed `resolved`, and this writer's positions are above it: it has held `resolved` back
             // so far.
-            writers[id] = Writer(firstSeen: writer.firstSeen, sweepFrom: writer.sweepFrom ?? (isSlow ? resolved : nil))
+            writers[id] = Writer(
+                firstSeen: writer.firstSeen, rescanFrom: writer.rescanFrom ?? (isSlow ? resolved : nil))
         }
         guard writers.count > running.count else { return [] }
         let alive = Set(running)
         let ended = writers.filter { !alive.contains($0.key) }
         writers = writers.filter { alive.contains($0.key) }
-        return ended.values.compactMap(\.sweepFrom)
+        return ended.values.compactMap(\.rescanFrom)
     }
 
     /// The oldest transaction that may still hold the mark back. The snapshot says nothing of ids from `xmax` on.
     private func oldestHolder(of claim: Observation) -> UInt64 {
-        claim.running.filter { writers[$0]?.sweepFrom == nil }.min().map { min($0, claim.xmax) } ?? claim.xmax
+        claim.running.filter { writers[$0]?.rescanFrom == nil }.min().map { min($0, claim.xmax) } ?? claim.xmax
     }
 
     private mutating func resolve(upTo oldest: UInt64) {
@@ -237,8 +238,8 @@ extension LowWaterMark {
         let cut = claim.isFull ? claim.priorities.lastIndex { !claim.positions[$0 - 1].isEmpty } : nil
         for (rank, priority) in claim.priorities.enumerated() {
             let index = priority - 1
-            // A sweep that was requested since the claim began is still to be made.
-            let isSwept = claim.starts[index] <= sweeps[index]?.from ?? .max
+            // A rescan that was requested since the claim began is still to be made.
+            let isRescanned = claim.starts[index] <= rescans[index]?.from ?? .max
             // The position up to which the claim has read; nil is the end.
             let last: Int64?
             switch cut {
@@ -250,13 +251,13 @@ extension LowWaterMark {
                 last = claim.reached?[index]
             }
             if let last {
-                if let sweep = sweeps[index], isSwept {
+                if let rescan = rescans[index], isRescanned {
                     let isOpen = last < marks[index]
-                    sweeps[index] = isOpen ? Sweep(from: max(sweep.from, last), isFound: sweep.isFound) : nil
+                    rescans[index] = isOpen ? Rescan(from: max(rescan.from, last), isFound: rescan.isFound) : nil
                 }
                 marks[index] = max(marks[index], min(last, resolved))
             } else {
-                if isSwept { sweeps[index] = nil }
+                if isRescanned { rescans[index] = nil }
                 marks[index] = max(marks[index], resolved)
             }
         }

@@ -17,9 +17,9 @@ struct Claim {
     /// begin at once.
     var beginsNow: Int
     /// Whether the claim may return a job that was running in a crash of its worker.
-    var takesSuspect: Bool
-    /// The epoch of its record: see ``ClaimEpochs``.
-    var epoch: Int32
+    var takesCrashed: Bool
+    /// The generation of its record: see ``ClaimGenerations``.
+    var generation: Int32
     /// Whether the claim waits until no other large claim runs, on any worker.
     var isSerialized = false
 
@@ -28,7 +28,7 @@ struct Claim {
             "select * from errand_internal.claim_v1($1, $2, $3, $4::int4, $5, $6, $7, $8::int4, $9, $10, $11)",
             [
                 queue, kinds, workerID, limit, starts, priorities.map(Int16.init), isDurable, min(beginsNow, limit),
-                takesSuspect, epoch, isSerialized,
+                takesCrashed, generation, isSerialized,
             ]
         ).prepared
     }
@@ -104,7 +104,7 @@ struct Claim {
     }
 
     private func jobs(_ rows: Rows) throws -> [ClaimedJob] {
-        try JobColumns(rows).jobs(queue: queue, workerID: workerID, epoch: epoch)
+        try JobColumns(rows).jobs(queue: queue, workerID: workerID, generation: generation)
     }
 
     /// Reads row by row, so that an unreadable row fails alone.
@@ -127,7 +127,7 @@ struct Claim {
         let job = ClaimedJob(
             id: id, position: position, kind: JobKind(rawValue: kind ?? ""), queue: queue, priority: 1, attempt: 1,
             maxAttempts: 1, createdAt: .minusInfinity, runAt: .minusInfinity, startedAt: .minusInfinity,
-            payload: JSONB("null"), options: nil, workerID: workerID, epoch: epoch)
+            payload: JSONB("null"), options: nil, workerID: workerID, generation: generation)
         let reason = "the job's row can't be read: \(Self.reason(error))"
         return Completion(job: job, result: .failed(error: reason), took: .zero)
     }

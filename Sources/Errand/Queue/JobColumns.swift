@@ -40,14 +40,14 @@ package struct JobColumns {
     /// The jobs, as claimed by a worker id.
     ///
     /// - Throws: a `DecodingError` for options that can't be read.
-    package func jobs(queue: String, workerID: Int64, epoch: Int32) throws -> [ClaimedJob] {
+    package func jobs(queue: String, workerID: Int64, generation: Int32) throws -> [ClaimedJob] {
         try ids.indices.map { row in
             ClaimedJob(
                 id: ids[row], position: positions[row], kind: JobKind(rawValue: kinds[row]), queue: queue,
                 priority: Int(priorities[row]), attempt: Int(attempts[row]), maxAttempts: Int(maxAttempts[row]),
                 crashes: Int(crashes[row]), createdAt: createdAt[row], runAt: runAt[row], startedAt: startedAt[row],
                 payload: payloads[row], options: try options[row]?.decode(JobOptions.self), workerID: workerID,
-                epoch: epoch)
+                generation: generation)
         }
     }
 }

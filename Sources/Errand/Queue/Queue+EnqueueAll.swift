@@ -86,8 +86,8 @@ extension Queue {
             """
             select array_agg(job_id order by ordinal)
             from errand.enqueue_many((
-                select jsonb_agg(shared || jsonb_build_object('payload', payload) order by place)
-                from unnest($2::jsonb[]) with ordinality as one(payload, place), jsonb_strip_nulls(jsonb_build_object(
+                select jsonb_agg(shared || jsonb_build_object('payload', payload) order by ordinal)
+                from unnest($2::jsonb[]) with ordinality as one(payload, ordinal), jsonb_strip_nulls(jsonb_build_object(
                     'kind', $1, 'queue', $3, 'run_at', coalesce($4, now() + $5 * interval '1 microsecond'),
                     'priority', $6::int4, 'max_attempts', $7::int4, 'not_after', $8, 'limit_key', $9, 'guard', $10,
                     'tags', $11, 'subject', $12, 'options', $13::jsonb)) as shared))

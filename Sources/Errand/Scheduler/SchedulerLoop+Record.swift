@@ -105,7 +105,7 @@ extension SchedulerLoop {
                 Statement(
                     """
                     select errand_internal.schedule_report_v1(schedule, version, next_tick, problem)
-                    from unnest($1, $2, $3, $4) as known(schedule, version, next_tick, problem)
+                    from unnest($1, $2, $3, $4) as report(schedule, version, next_tick, problem)
                     """,
                     [schedules.map(\.name), schedules.map(\.version), reports.map(\.next), reports.map(\.problem)]))
         }

@@ -3,9 +3,9 @@ import Waiting
 
 /// Runs the attempts of a worker: begins them, stops them, and hands each completion to its queue.
 ///
-/// Each attempt has a task of its own, which begins immediately on the thread of its starter. An attempt that never
+/// Each attempt has a task of its own, which begins immediately on the thread of its dispatcher. An attempt that never
 /// suspends ends before the next one begins, and no thread is woken for it. One that computes for long blocks one
-/// starter.
+/// dispatcher.
 final class AttemptRunner: Sendable {
     private let shared: WorkerState
     private let queues: [String: QueueState]
@@ -30,22 +30,22 @@ final class AttemptRunner: Sendable {
         start(queue.add(attempts), of: queue)
     }
 
-    /// Begins the job on trial, if one waits and the worker holds no other job.
-    func beginTrial() {
+    /// Begins the job that must run alone, if one waits and the worker holds no other job.
+    func beginAlone() {
         for queue in queues.values {
-            if let trial = queue.nextTrial() { run(trial, of: queue) }
+            if let alone = queue.nextAlone() { run(alone, of: queue) }
         }
     }
 
     /// Updates the queue's share of slots. Returns whether it has more of them now.
     func updateShare(of queue: QueueState) -> Bool {
-        let (starters, hasMore) = queue.updateShare()
-        start(starters, of: queue)
+        let (dispatchers, hasMore) = queue.updateShare()
+        start(dispatchers, of: queue)
         return hasMore
     }
 
-    private func start(_ starters: Int, of queue: QueueState) {
-        for _ in 0..<starters {
+    private func start(_ dispatchers: Int, of queue: QueueState) {
+        for _ in 0..<dispatchers {
             Task {
                 while let attempt = queue.next() { run(attempt, of: queue) }
             }
@@ -76,7 +76,7 @@ final class AttemptRunner: Sendable {
 // MARK: - Stopping
 extension AttemptRunner {
     /// Hands back prefetched jobs that have waited too long for a slot. Hands back all waiting jobs if the worker stops
-    /// or a job on trial must run alone.
+    /// or a job must run alone.
     func handBackStalled(at now: ContinuousClock.Instant) {
         for queue in queues.values {
             for attempt in queue.takeStalled(at: now) where shared.running.remove(attempt) {
@@ -94,7 +94,7 @@ extension AttemptRunner {
 
     private func drop(_ attempt: Attempt, because interruption: Interruption) {
         attempt.control.interrupt(interruption)
-        shared.epochs.withLock { $0.finished(attempt.job) }
+        shared.generations.withLock { $0.finished(attempt.job) }
         // It may belong to another queue than the one that has claimed its job again.
         guard let queue = queues[attempt.job.queue] else { return }
         start(queue.drop(attempt), of: queue)

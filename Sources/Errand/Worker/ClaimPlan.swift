@@ -8,12 +8,12 @@ struct ClaimPlan {
 
     private var marks = [LowWaterMark](repeating: LowWaterMark(), count: Connection.allCases.count)
     /// The last claim returned a full large batch.
-    private(set) var isDeep = false
+    private(set) var hasBacklog = false
     /// Whether the queue claims without a wake-up.
     private(set) var isAwake = true
     private var wasWoken = false
     /// Whether completions are written without a claim, because the last claim was refused.
-    private(set) var isApart = false
+    private(set) var isRefused = false
     /// No claim before this time, because the last one failed.
     private var notBefore: ContinuousClock.Instant?
     private var claims = 0
@@ -44,7 +44,7 @@ struct ClaimPlan {
 
     /// Whether a claim waits until no other large claim runs, on any worker. Two large claims at once would visit the
     /// same rows. Small ones would wait for each other's commit, which takes longer than the rows.
-    func isSerialized(limit: Int) -> Bool { isDeep && limit >= Self.serializedFrom }
+    func isSerialized(limit: Int) -> Bool { hasBacklog && limit >= Self.serializedFrom }
 
     /// The order in which the next claim reads the priorities. One claim in sixteen reads them in reverse, so that the
     /// lowest isn't starved.
@@ -57,12 +57,12 @@ struct ClaimPlan {
 // MARK: - What a claim came to
 extension ClaimPlan {
     /// The database refused the claim, not another part of its round trip.
-    mutating func refused() { isApart = true }
+    mutating func refused() { isRefused = true }
 
     /// A round trip failed. The next claim is delayed here only if completions are written without claims meanwhile.
     mutating func failed(retryAt time: ContinuousClock.Instant) {
         isAwake = true
-        if isApart { notBefore = time }
+        if isRefused { notBefore = time }
     }
 
     /// A claim exceeded the statement timeout, and would again. So the marks move on first. Then the next claim asks
@@ -78,7 +78,7 @@ extension ClaimPlan {
     /// Takes the result of a scan ahead. Returns whether any mark moved. `now` is any monotonic clock.
     mutating func scanned(_ scan: LowWaterMark.Observation, at now: Duration) -> Bool {
         let connection = Connection.first
-        observed(scan, isDeep: false, on: connection, at: now)
+        observed(scan, hasBacklog: false, on: connection, at: now)
         let starts = marks[connection.rawValue].starts
         let hasMoved = starts != scan.starts
         let left = (scansLeft ?? 0) - (hasMoved ? 0 : 1)
@@ -97,16 +97,16 @@ extension ClaimPlan {
 
     /// A claim got through.
     mutating func succeeded() {
-        isApart = false
+        isRefused = false
         notBefore = nil
         most = most > Int.max / 2 ? .max : most * 2
     }
 
     /// Takes the result of a claim. `now` is any monotonic clock.
     mutating func observed(
-        _ observation: LowWaterMark.Observation, isDeep: Bool, on connection: Connection, at now: Duration
+        _ observation: LowWaterMark.Observation, hasBacklog: Bool, on connection: Connection, at now: Duration
     ) {
-        self.isDeep = isDeep
+        self.hasBacklog = hasBacklog
         guard !marks[connection.rawValue].observe(observation, at: now) else { return }
         for other in Connection.allCases where other != connection { marks[other.rawValue] = LowWaterMark() }
     }

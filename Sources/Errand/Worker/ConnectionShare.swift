@@ -1,7 +1,7 @@
 import Logging
 import Postgres
 
-/// Finds out whether the database grants the connections that a worker needs, and has them take turns on fewer.
+/// Finds out whether the database grants the connections that a worker needs, and has them share fewer.
 ///
 /// A login or a database may have a limit, and a pooler in session mode a small pool. Otherwise whatever came first
 /// would hold them all: the worker would have a lease and no claim, or claims and no promotion.
@@ -12,7 +12,7 @@ struct ConnectionShare {
     private static let timeouts: (first: Duration, second: Duration) = (.seconds(1), .seconds(3))
     /// How long the sessions of connections that were just closed may still count.
     private static let closing: Duration = .milliseconds(300)
-    /// While they take turns, how often the worker checks whether it may have more.
+    /// While they are shared, how often the worker checks whether it may have more.
     private static let interval: Duration = .seconds(60)
 
     /// Before the worker opens connections of its own.
@@ -27,14 +27,14 @@ struct ConnectionShare {
         guard 1..<shared.neededConnections ~= granted else { return }
         try? await Task.sleep(for: Self.closing)
         shared.logger.warning(
-            "the database grants fewer connections than the worker needs: they take turns",
+            "the database grants fewer connections than the worker needs: they are shared",
             metadata: [
                 "granted": .stringConvertible(granted), "needed": .stringConvertible(shared.neededConnections),
             ])
-        await shared.takeTurns(on: granted)
+        await shared.share(connections: granted)
     }
 
-    /// Runs until its task is cancelled. Ends the turns once the database grants all connections beside those in use.
+    /// Runs until its task is cancelled. Ends the sharing once the database grants all connections beside those in use.
     func run() async {
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.interval)
@@ -42,7 +42,7 @@ struct ConnectionShare {
                 await countGranted(within: Self.timeouts.first) == shared.neededConnections
             else { continue }
             shared.logger.notice("the database grants all connections that the worker needs")
-            await shared.takeTurns(on: nil)
+            await shared.share(connections: nil)
         }
     }
 
@@ -76,23 +76,23 @@ extension WorkerState {
     /// are faster.
     var neededConnections: Int { 3 + (configuration.listens ? 1 : 0) + (configuration.housekeeping ? 1 : 0) }
 
-    /// Has all that the worker does take turns on so many connections. Handlers have one of them, if there are two, so
+    /// Has all that the worker does share so many connections. Handlers have one of them, if there are two, so
     /// that a long transaction delays no heartbeat. Nil: each has its own again.
-    func takeTurns(on granted: Int?) async {
+    func share(connections granted: Int?) async {
         set(granted: granted)
         let jobs = environment.database
         guard let granted else {
             for pool in [jobs, claims, control, housekeeping] { await pool.redirect(to: nil) }
             return
         }
-        let turns = Database(
+        let few = Database(
             configuration: control.configuration, maximumConnections: max(1, granted - 1),
             eagerConnections: max(1, granted - 1), waitLimit: Self.claimWait, pool: "control", executor: controlThread,
             logger: logger)
-        for pool in [claims, control, housekeeping] { await pool.redirect(to: turns) }
+        for pool in [claims, control, housekeeping] { await pool.redirect(to: few) }
         await jobs.redirect(
             to: granted == 1
-                ? turns
+                ? few
                 : Database(
                     configuration: jobs.configuration, maximumConnections: 1, waitLimit: Self.claimWait,
                     logger: logger))

@@ -77,9 +77,10 @@ struct Engine {
 
     private func leave() async {
         for id in shared.identity.all {
-            let isInDoubt = shared.identity.retiring.contains(id)
+            let isUncertain = shared.identity.retiring.contains(id)
             do {
-                try await shared.control.execute(Statement("select errand_internal.leave_v1($1, $2)", [id, isInDoubt]))
+                try await shared.control.execute(
+                    Statement("select errand_internal.leave_v1($1, $2)", [id, isUncertain]))
             } catch {
                 shared.logger.warning(
                     "could not deregister: the lease expires by itself",

@@ -24,7 +24,7 @@ final class Identity: Sendable {
     func adopt(_ id: Int64) { state.withLock { $0.current = id } }
 
     /// A result was lost: stops claiming with this id.
-    func doubt(_ id: Int64) {
+    func retire(_ id: Int64) {
         state.withLock { state in
             guard state.current == id else { return }
             state.current = nil

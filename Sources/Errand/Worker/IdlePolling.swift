@@ -47,7 +47,7 @@ struct IdlePolling {
             let time = shared.uptime + .microseconds(roomIn)
             shared.idlePolling.withLock { $0.expects(workAt: time) }
         }
-        if isOverdue { shared.turn.foundOverdue() }
+        if isOverdue { shared.election.foundOverdue() }
         for queue in asleep where busy.contains(queue.name) { queue.wake() }
     }
 }

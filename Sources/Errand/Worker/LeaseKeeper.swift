@@ -18,8 +18,8 @@ struct LeaseKeeper {
         var serverStart: String?
         var skew = ClockSkew()
         var throttle = LogThrottle()
-        var wasOnTrial = false
-        var comparison = HeldJobsComparison(shared: shared, queues: queues)
+        var ranAlone = false
+        var comparison = UnlistedJobs(shared: shared, queues: queues)
         var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "control"))
         while !Task.isCancelled {
             if plan.mayTry(at: .now) {
@@ -36,7 +36,7 @@ struct LeaseKeeper {
                     }
                 }
             }
-            watchAttempts(&wasOnTrial)
+            watchAttempts(&ranAlone)
             if !isIdle { plan.ran(at: .now) }
             await rest(&plan)
         }
@@ -44,9 +44,9 @@ struct LeaseKeeper {
 
     private func keepLease(
         _ plan: inout HeartbeatPlan, _ serverStart: inout String?, _ skew: inout ClockSkew,
-        _ reconnects: inout ReconnectCount, _ comparison: inout HeldJobsComparison
+        _ reconnects: inout ReconnectCount, _ comparison: inout UnlistedJobs
     ) async throws {
-        // Heartbeats come first: ids in doubt keep their leases even if no new id can be registered.
+        // Heartbeats come first: ids of lost claims keep their leases even if no new id can be registered.
         if plan.isDue(at: .now, isAsking: isAsking) {
             try await sendHeartbeat(&serverStart, &skew)
             reconnects.succeeded()
@@ -60,15 +60,15 @@ struct LeaseKeeper {
         plan.succeeded()
     }
 
-    private func watchAttempts(_ wasOnTrial: inout Bool) {
+    private func watchAttempts(_ ranAlone: inout Bool) {
         runner.enforceDeadlines(at: .now)
         runner.handBackStalled(at: .now)
-        let isOnTrial = shared.capacity.suspects.isOnTrial
+        let runsAlone = shared.capacity.crashedJobs.runsAlone
         // The job must be alone for the database too: no claim runs and no outcome is being written.
-        if isOnTrial, queues.reduce(0, { $0 + $1.inFlight }) == 1 { Task { runner.beginTrial() } }
-        // The queues have claimed nothing during the trial.
-        for queue in queues where wasOnTrial && !isOnTrial { queue.wake() }
-        wasOnTrial = isOnTrial
+        if runsAlone, queues.reduce(0, { $0 + $1.inFlight }) == 1 { Task { runner.beginAlone() } }
+        // The queues have claimed nothing meanwhile.
+        for queue in queues where ranAlone && !runsAlone { queue.wake() }
+        ranAlone = runsAlone
     }
 
     private func rest(_ plan: inout HeartbeatPlan) async {
@@ -105,7 +105,7 @@ struct LeaseKeeper {
         let marks = try published.decode([String: [Int64]].self)
         for queue in queues { queue.restart(at: marks[queue.name]) }
         serverStart = started
-        shared.turn.counted(older: housekeepers, younger: 0)
+        shared.election.counted(older: housekeepers, younger: 0)
         shared.identity.adopt(id)
         shared.logger.info(
             "registered",
@@ -120,7 +120,7 @@ struct LeaseKeeper {
     private func sendHeartbeat(_ serverStart: inout String?, _ skew: inout ClockSkew) async throws {
         let ids = shared.identity.all
         guard !ids.isEmpty else { return }
-        let held = shared.running.held()
+        let held = shared.running.leasedJobs()
         let own = Dictionary(uniqueKeysWithValues: queues.map { ($0.name, $0.marks) })
         let sent = Date.now
         let rows = try await shared.control.query(
@@ -133,7 +133,7 @@ struct LeaseKeeper {
             [Int64].self, JSONB.self, String.self, Int.self, Int.self, Int.self, Timestamp.self)
         skew.log(server: time, sent: sent, received: received, to: shared.logger)
         shared.idlePolling.withLock { $0.peers = peers }
-        shared.turn.counted(older: older, younger: younger)
+        shared.election.counted(older: older, younger: younger)
         if started != serverStart {
             // Positions may be drawn a second time, below the marks. Idle connections are replaced without a failed
             // claim.
@@ -152,7 +152,7 @@ struct LeaseKeeper {
             let dropped = runner.drop(held.filter { $0.workerID == id }, because: .leaseLost)
             shared.identity.remove(id)
             shared.counts.drop()
-            shared.epochs.withLock { $0.left(id) }
+            shared.generations.withLock { $0.left(id) }
             shared.metrics?.leasesLost.increment()
             shared.logger.error(
                 "lease lost: its jobs run elsewhere now",
@@ -183,29 +183,29 @@ struct LeaseKeeper {
 
     /// Removes the records of claims that are over. It is separate from the heartbeat, like ``dropLost(_:)``.
     private func pruneClaims() async throws {
-        let over = shared.epochs.withLock { $0.advance() }
+        let over = shared.generations.withLock { $0.advance() }
         guard !over.isEmpty else { return }
         do {
             try await shared.control.execute(
                 Statement("select errand_internal.prune_claims_v1($1, $2)", [shared.identity.all, over]))
-            shared.epochs.withLock { $0.removed(over) }
+            shared.generations.withLock { $0.removed(over) }
         } catch {
             guard error.sqlState == "55P03" else { throw error }
             shared.logger.debug("the records of claims are locked: removed with the next heartbeat")
         }
     }
 
-    /// Deregisters ids in doubt once none of their known jobs runs.
+    /// Deregisters ids of lost claims once none of their known jobs runs.
     private func retire() async throws {
-        for id in shared.identity.retiring where !shared.running.held().contains(where: { $0.workerID == id }) {
+        for id in shared.identity.retiring where !shared.running.leasedJobs().contains(where: { $0.workerID == id }) {
             // After that, an outcome for this id would be refused.
             guard queues.allSatisfy({ !$0.hasUnwritten(id) }) else { continue }
             let rows = try await shared.control.query(Statement("select errand_internal.leave_v1($1, true)", [id]))
             let released = try rows.scalar(Int32.self)
             shared.identity.remove(id)
-            shared.epochs.withLock { $0.left(id) }
+            shared.generations.withLock { $0.left(id) }
             shared.logger.notice(
-                "left a worker id whose claim was in doubt",
+                "left a worker id whose claim was lost",
                 metadata: ["worker_id": .stringConvertible(id), "released": .stringConvertible(released)])
         }
     }

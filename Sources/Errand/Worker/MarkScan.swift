@@ -30,9 +30,9 @@ struct MarkScan {
             Statement(
                 """
                 select errand_internal.lowest_waiting_v1(
-                    queue, $2, $3[place * 4 - 3:place * 4], $4[place * 4 - 3:place * 4])
-                from unnest($1) with ordinality as asked (queue, place)
-                order by place
+                    queue, $2, $3[ordinal * 4 - 3:ordinal * 4], $4[ordinal * 4 - 3:ordinal * 4])
+                from unnest($1) with ordinality as asked (queue, ordinal)
+                order by ordinal
                 """,
                 [queues.map(\.name), shared.kinds, scans.flatMap(\.after), scans.flatMap(\.upTo)]))
         for ((queue, scan), row) in zip(zip(queues, scans), rows) {

@@ -5,8 +5,8 @@ import Waiting
 
 /// Makes the round trips of one queue, over two connections.
 ///
-/// The first connection claims all due jobs. While the queue is deep, the second one alternates with it, so that the
-/// server works on one batch while the worker runs another.
+/// The first connection claims all due jobs. While the queue has a backlog, the second one alternates with it, so that
+/// the server works on one batch while the worker runs another.
 struct QueueLoop {
     let queue: QueueState
     let runner: AttemptRunner
@@ -16,14 +16,14 @@ struct QueueLoop {
     /// Runs until the worker stops and every outcome is written.
     func run() async {
         await withTaskGroup { group in
-            group.addTask { await assist() }
-            await lead()
-            queue.deep.raise()
+            group.addTask { await claimBacklog() }
+            await claimAll()
+            queue.backlog.raise()
         }
     }
 
     /// The first connection's loop: all due work, even a single job.
-    private func lead() async {
+    private func claimAll() async {
         let trip = RoundTrip(queue: queue, runner: runner, connection: .first)
         var backoff = Backoff()
         var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "claim"))
@@ -47,7 +47,7 @@ struct QueueLoop {
             do {
                 note(try await trip.run(task), of: task)
                 // A write without a claim says nothing about failing claims.
-                if !queue.isApart { backoff.reset() }
+                if !queue.isRefused { backoff.reset() }
                 reconnects.succeeded()
             } catch {
                 reconnects.failed(with: error)
@@ -81,11 +81,11 @@ struct QueueLoop {
     }
 
     /// The second connection's loop: large batches only, as long as there are any.
-    private func assist() async {
+    private func claimBacklog() async {
         let trip = RoundTrip(queue: queue, runner: runner, connection: .second)
         var backoff = Backoff()
         while true {
-            await queue.deep.wait()
+            await queue.backlog.wait()
             if shared.isStopping { return }
             // A new worker reads once over all dead entries. If both connections did that at the same time, each would
             // mistake the other's claim for a long-running writer and rescan.
@@ -96,7 +96,7 @@ struct QueueLoop {
                     backoff.reset()
                 }
             } catch {
-                await recover(from: error, after: backoff.next(), at: queue.deep)
+                await recover(from: error, after: backoff.next(), at: queue.backlog)
             }
             // When the first loop stops, it waits for what this one has written.
             queue.work.raise()

@@ -2,20 +2,20 @@ import Synchronization
 
 /// Attempts between their claim and their completion. ``AttemptRunner`` runs them.
 extension QueueState {
-    /// Adds attempts of claimed jobs. Returns how many starters to add.
+    /// Adds attempts of claimed jobs. Returns how many dispatchers to add.
     func add(_ attempts: [Attempt]) -> Int { state.withLock { $0.slots.add(attempts) } }
 
-    /// The next attempt, which begins now; nil ends the starter that asks.
+    /// The next attempt, which begins now; nil ends the dispatcher that asks.
     func next() -> Attempt? {
-        state.withLock { $0.slots.next(at: .now, isOnTrial: shared.capacity.suspects.isOnTrial) }
+        state.withLock { $0.slots.next(at: .now, runsAlone: shared.capacity.crashedJobs.runsAlone) }
     }
 
-    /// The job on trial, which begins now if nothing else runs on this worker.
-    func nextTrial() -> Attempt? {
-        state.withLock { state in shared.capacity.attempts == 1 ? state.slots.nextTrial(at: .now) : nil }
+    /// The job that must run alone, which begins now if nothing else runs on this worker.
+    func nextAlone() -> Attempt? {
+        state.withLock { state in shared.capacity.attempts == 1 ? state.slots.nextAlone(at: .now) : nil }
     }
 
-    /// An attempt has ended. Returns how many starters to add.
+    /// An attempt has ended. Returns how many dispatchers to add.
     func complete(_ attempt: Attempt, _ completion: Completion) -> Int {
         state.withLock { state in
             state.completions.add(completion)
@@ -23,10 +23,10 @@ extension QueueState {
         }
     }
 
-    /// An attempt was dropped: there is no outcome to write. Returns how many starters to add.
+    /// An attempt was dropped: there is no outcome to write. Returns how many dispatchers to add.
     func drop(_ attempt: Attempt) -> Int {
         state.withLock { state in
-            hold(-1, &state)
+            release(1, &state)
             return free(attempt, &state)
         }
     }
@@ -34,14 +34,14 @@ extension QueueState {
     /// Removes attempts that have waited too long for their slot. They are removed under the lock, so that a slot that
     /// becomes free meanwhile begins none of them.
     func takeStalled(at now: ContinuousClock.Instant) -> ArraySlice<Attempt> {
-        let isOnTrial = shared.capacity.suspects.isOnTrial
-        return state.withLock { $0.slots.takeStalled(at: now, isStopping: shared.isStopping, isOnTrial: isOnTrial) }
+        let runsAlone = shared.capacity.crashedJobs.runsAlone
+        return state.withLock { $0.slots.takeStalled(at: now, isStopping: shared.isStopping, runsAlone: runsAlone) }
     }
 
     private func free(_ attempt: Attempt, _ state: inout State) -> Int {
         state.slots.remove(attempt)
-        // Before its slot is freed: after a trial others may begin.
-        shared.capacity.suspects.finished(attempt.job)
-        return state.slots.addStarters()
+        // Before its slot is freed: after a job that ran alone, others may begin.
+        shared.capacity.crashedJobs.finished(attempt.job)
+        return state.slots.addDispatchers()
     }
 }

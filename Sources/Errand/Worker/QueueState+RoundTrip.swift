@@ -5,15 +5,15 @@ import Waiting
 extension QueueState {
     /// The claim of a task.
     func claim(
-        for task: RoundTripTask, under workerID: Int64, epoch: Int32, takesSuspect: Bool,
+        for task: RoundTripTask, under workerID: Int64, generation: Int32, takesCrashed: Bool,
         on connection: ClaimPlan.Connection
     ) -> Claim {
         state.withLock { state in
             Claim(
                 queue: name, kinds: shared.kinds, workerID: workerID, limit: task.limit,
                 starts: state.claims.starts(of: connection), priorities: state.claims.nextPriorities(),
-                isDurable: !task.completions.isEmpty, beginsNow: task.beginsNow, takesSuspect: takesSuspect,
-                epoch: epoch, isSerialized: state.claims.isSerialized(limit: task.limit))
+                isDurable: !task.completions.isEmpty, beginsNow: task.beginsNow, takesCrashed: takesCrashed,
+                generation: generation, isSerialized: state.claims.isSerialized(limit: task.limit))
         }
     }
 
@@ -32,7 +32,7 @@ extension QueueState {
     func written(_ batch: [Completion], except locked: [Completion]) -> Duration? {
         // Both under one lock: otherwise the worker could find nothing left to write in between, and stop.
         state.withLock { state in
-            hold(locked.count, &state)
+            reserve(locked.count, &state)
             return state.completions.written(batch, except: locked)
         }
     }
@@ -56,7 +56,7 @@ extension QueueState {
             if refused == .claim { state.claims.refused() }
             if hasClaimTimedOut { state.claims.tookTooLong() }
             if refused == .release { state.completions.omitRelease() }
-            hold(task.completions.count, &state)
+            reserve(task.completions.count, &state)
             let isTheirs = isRejected && (refused == nil || refused == .completions)
             state.completions.notWritten(task.completions, isRefused: isTheirs)
         }
@@ -67,13 +67,13 @@ extension QueueState {
         state.withLock { state in
             state.claims.succeeded()
             guard let observation = reply.observation else { return false }
-            hold(reply.count, &state)
+            reserve(reply.count, &state)
             state.completions.add(reply.unreadable)
             state.slots.claimed(reply.jobs, beginsOnly: reply.rest == .slots)
             state.claims.observed(
-                observation, isDeep: reply.count == limit && reply.count >= largeClaim, on: connection,
+                observation, hasBacklog: reply.count == limit && reply.count >= largeClaim, on: connection,
                 at: shared.uptime)
-            return state.claims.isDeep
+            return state.claims.hasBacklog
         }
     }
 
@@ -86,7 +86,7 @@ extension QueueState {
     func endScanAhead() { state.withLock { $0.claims.endScanAhead() } }
 
     /// Ends the reservation of a claim: its jobs are now counted themselves, or none came.
-    func unhold(_ limit: Int) { state.withLock { hold(-limit, &$0) } }
+    func endReservation(of limit: Int) { state.withLock { release(limit, &$0) } }
 }
 
 // MARK: - The loop's phases
@@ -99,7 +99,7 @@ extension QueueState {
             if resettingMarks { state.claims.restart(at: nil) }
             state.isBackingOff = true
             state.claims.failed(retryAt: .now + delay)
-            return state.claims.isApart
+            return state.claims.isRefused
         }
     }
 

@@ -10,18 +10,18 @@ extension QueueState {
     static let shareCheck: Duration = .milliseconds(250)
 
     /// Takes as many slots as the queue needs and may have, and releases those that others need. Returns how many
-    /// starters to add, and whether it has more slots now.
-    func updateShare() -> (starters: Int, hasMore: Bool) {
+    /// dispatchers to add, and whether it has more slots now.
+    func updateShare() -> (dispatchers: Int, hasMore: Bool) {
         guard let share else { return (0, false) }
-        let (starters, before, now, others) = state.withLock { state in
+        let (dispatchers, before, now, others) = state.withLock { state in
             let before = state.slots.count
             let (grant, others) = share.update(running: state.slots.running, demand: demand(state))
             state.slots.resize(to: grant)
-            return (state.slots.addStarters(), before, grant, others)
+            return (state.slots.addDispatchers(), before, grant, others)
         }
         for other in others { other.raise() }
         if now != before { metrics?.slots.set(now) }
-        return (starters, now > before)
+        return (dispatchers, now > before)
     }
 
     /// How long the queue may wait before it updates its share; nil if nothing but a wake-up gives it something to do.
@@ -31,7 +31,8 @@ extension QueueState {
     /// brings none.
     private func demand(_ state: borrowing State) -> Int {
         let known = state.slots.running + state.slots.waitingCount
-        guard state.claims.isAwake, !state.isBackingOff, !shared.isStopping, !shared.capacity.suspects.isOnTrial else {
+        guard state.claims.isAwake, !state.isBackingOff, !shared.isStopping, !shared.capacity.crashedJobs.runsAlone
+        else {
             return known
         }
         guard let since = state.askingSince, ContinuousClock.now - since > Self.claimTimeout else { return .max }

@@ -14,7 +14,7 @@ final class QueueState: Sendable {
     /// Raised when an attempt has completed, when a job may be due, and when the worker stops.
     let work = Signal()
     /// Raised when there is enough for a second connection.
-    let deep = Signal()
+    let backlog = Signal()
     /// The iterations of the first connection's loop.
     let iterations = Atomic<Int>(0)
 
@@ -42,14 +42,17 @@ final class QueueState: Sendable {
 
     /// Counts jobs that the queue holds, for itself and for the worker: those that a claim asks for, and claimed ones
     /// until their outcomes are written.
-    func hold(_ jobs: Int, _ state: inout State) {
-        state.slots.hold(jobs)
+    func reserve(_ jobs: Int, _ state: inout State) {
+        state.slots.reserve(jobs)
         shared.capacity.held.add(jobs, ordering: .relaxed)
     }
 
+    /// The queue no longer holds so many jobs.
+    func release(_ jobs: Int, _ state: inout State) { reserve(-jobs, &state) }
+
     /// The most jobs that a claim may ask for now.
     func room(_ state: borrowing State) -> Int {
-        guard !shared.isStopping, !shared.capacity.suspects.isOnTrial else { return 0 }
+        guard !shared.isStopping, !shared.capacity.crashedJobs.runsAlone else { return 0 }
         return state.slots.room(
             batch: shared.configuration.batch,
             heldByOthers: shared.capacity.held.load(ordering: .relaxed) - state.slots.held)
@@ -82,7 +85,7 @@ extension QueueState {
     var scansAhead: Bool { state.withLock(\.claims.scansAhead) }
 
     /// Whether completions are written without claims, since a claim was refused.
-    var isApart: Bool { state.withLock(\.claims.isApart) }
+    var isRefused: Bool { state.withLock(\.claims.isRefused) }
 }
 
 // MARK: - Marks

@@ -37,12 +37,12 @@ struct RoundTrip {
     /// - Throws: a ``PostgresError``, after the queue has taken back what was not written.
     func run(_ task: RoundTripTask) async throws -> Int? {
         // The reservation lasts until the jobs have begun, so that the queue doesn't appear empty meanwhile.
-        defer { queue.unhold(task.limit) }
+        defer { queue.endReservation(of: task.limit) }
         let workerID = shared.identity.current
         let request = request(for: task, under: workerID)
-        defer { if let claim = request.claim { shared.epochs.withLock { $0.ended(claim.epoch) } } }
-        var isReserved = request.claim?.takesSuspect == true
-        defer { if isReserved { shared.capacity.suspects.claimed(nil, at: shared.uptime) } }
+        defer { if let claim = request.claim { shared.generations.withLock { $0.ended(claim.generation) } } }
+        var isReserved = request.claim?.takesCrashed == true
+        defer { if isReserved { shared.capacity.crashedJobs.claimed(nil, at: shared.uptime) } }
         let ticket = request.writes > 0 ? shared.counts.begin() : nil
         defer { ticket.map(shared.counts.end) }
         guard !request.statements.isEmpty else {
@@ -56,7 +56,7 @@ struct RoundTrip {
         let rows = request.claim == nil ? nil : results.removeLast()
         try written(task.completions, as: results.prefix(request.writes))
         let reply = try rows.flatMap { rows in try request.claim.map { try read(rows, of: $0, under: workerID) } }
-        if isReserved { shared.capacity.suspects.claimed(reply?.jobs.first { $0.crashes > 0 }, at: shared.uptime) }
+        if isReserved { shared.capacity.crashedJobs.claimed(reply?.jobs.first { $0.crashes > 0 }, at: shared.uptime) }
         isReserved = false
         shared.configuration.onRoundTrip?(
             RoundTripReport(finished: task.completions.count, claimed: reply?.jobs.count ?? 0, took: took))
@@ -81,9 +81,10 @@ extension RoundTrip {
     }
 
     private func nextClaim(for task: RoundTripTask, under workerID: Int64) -> Claim {
-        let takesSuspect = shared.capacity.suspects.reserve(at: shared.uptime)
-        let epoch = shared.epochs.withLock { $0.claims(under: workerID) }
-        return queue.claim(for: task, under: workerID, epoch: epoch, takesSuspect: takesSuspect, on: connection)
+        let takesCrashed = shared.capacity.crashedJobs.reserve(at: shared.uptime)
+        let generation = shared.generations.withLock { $0.claims(under: workerID) }
+        return queue.claim(
+            for: task, under: workerID, generation: generation, takesCrashed: takesCrashed, on: connection)
     }
 
     private func send(
@@ -112,11 +113,11 @@ extension RoundTrip {
         _ request: Request, _ task: RoundTripTask, under workerID: Int64?, isOutcomeUnknown: Bool
     ) {
         if !isOutcomeUnknown {
-            if let claim = request.claim { shared.epochs.withLock { $0.claimed(0, in: claim.epoch) } }
+            if let claim = request.claim { shared.generations.withLock { $0.claimed(0, in: claim.generation) } }
         } else if request.claim != nil || task.completions.contains(where: { $0.outcome == .released }), let workerID {
             // A job that was handed back keeps its position. If this id claimed the job again, a second write of the
             // hand-back would end the new attempt.
-            shared.identity.doubt(workerID)
+            shared.identity.retire(workerID)
         }
     }
 }
@@ -129,10 +130,10 @@ extension RoundTrip {
             reply = try claim.reply(rows)
         } catch {
             // The process doesn't know the claimed jobs. They become available again when it deregisters the id.
-            if let workerID { shared.identity.doubt(workerID) }
+            if let workerID { shared.identity.retire(workerID) }
             throw error
         }
-        shared.epochs.withLock { $0.claimed(reply.count, in: claim.epoch) }
+        shared.generations.withLock { $0.claimed(reply.count, in: claim.generation) }
         return reply
     }
 
@@ -140,10 +141,10 @@ extension RoundTrip {
         if let roomIn = reply.roomIn {
             shared.idlePolling.withLock { $0.expects(workAt: shared.uptime + roomIn) }
         }
-        let isDeep = queue.claimed(reply, limit: limit, on: connection)
+        let hasBacklog = queue.claimed(reply, limit: limit, on: connection)
         guard reply.observation != nil else { return nil }
         runner.begin(reply.jobs, of: queue)
-        if isDeep, connection == .first { queue.deep.raise() }
+        if hasBacklog, connection == .first { queue.backlog.raise() }
         // There is more, as after a full batch.
         return reply.rest == .more ? limit : reply.count
     }
@@ -156,8 +157,8 @@ extension RoundTrip {
         let reply = try CompletionReply(results)
         let locked = reply.locked.isEmpty ? [] : batch.filter(reply.isLocked)
         if let delay = queue.written(batch, except: locked) { writeAgain(after: delay) }
-        shared.epochs.withLock { epochs in
-            for completion in batch where !reply.isLocked(completion) { epochs.finished(completion.job) }
+        shared.generations.withLock { generations in
+            for completion in batch where !reply.isLocked(completion) { generations.finished(completion.job) }
         }
         let isWhole = reply.refused.isEmpty && reply.locked.isEmpty
         record(isWhole ? batch : batch.filter { !reply.isMissing($0) }, reply)

@@ -29,7 +29,7 @@ extension QueueState {
                 delay == nil && !state.claims.scansAhead && mayClaim(behind: completions, isArmed: isArmed, state)
             let beginsNow = state.slots.free
             let limit = claims ? min(room(state), state.claims.most) : 0
-            hold(limit, &state)
+            reserve(limit, &state)
             if limit > 0 { state.claims.asks() }
             return RoundTripTask(
                 completions: completions, limit: limit, beginsNow: beginsNow, claimsIn: delay,
@@ -42,11 +42,12 @@ extension QueueState {
     func nextLargeTask() -> RoundTripTask? {
         state.withLock { state in
             let limit = min(room(state), state.claims.most)
-            guard state.claims.isDeep, !state.claims.scansAhead, !state.completions.isIsolating, !state.claims.isApart,
+            guard state.claims.hasBacklog, !state.claims.scansAhead, !state.completions.isIsolating,
+                !state.claims.isRefused,
                 limit >= largeClaim
             else { return nil }
             let beginsNow = state.slots.free
-            hold(limit, &state)
+            reserve(limit, &state)
             return RoundTripTask(
                 completions: takeCompletions(&state), limit: limit, beginsNow: beginsNow,
                 omitsRelease: state.completions.takeOmission())
@@ -59,7 +60,7 @@ extension QueueState {
     /// Whether a claim may find a job. After completions, it may find one without a wake-up.
     private func mayClaim(behind completions: [Completion], isArmed: Bool, _ state: borrowing State) -> Bool {
         if completions.isEmpty { return state.claims.isAwake }
-        if state.claims.isApart { return false }
+        if state.claims.isRefused { return false }
         if !isArmed { return true }
         if state.claims.isAwake { return true }
         if state.slots.beginsOnly { return true }
@@ -71,7 +72,7 @@ extension QueueState {
     private func takeCompletions(_ state: inout State) -> [Completion] {
         let batch = state.completions.take()
         guard !batch.isEmpty else { return [] }
-        hold(-batch.count, &state)
+        release(batch.count, &state)
         state.slots.completed(batch)
         return batch
     }

@@ -19,7 +19,7 @@ final class Running: Sendable {
     var all: [Attempt] { state.withLock(\.all) }
 
     /// The jobs with their positions, for the heartbeat.
-    func held() -> [ClaimedJob] {
+    func leasedJobs() -> [ClaimedJob] {
         state.withLock { $0.attempts.values.filter { !$0.control.isCommitting }.map(\.job) }
     }
 

@@ -5,7 +5,7 @@ struct ScanAhead {
     let queue: QueueState
 
     /// Scans once, for less than a second. After a scan that moved nothing it waits, so that a running transaction can
-    /// be set aside.
+    /// be skipped.
     func run() async throws {
         let starts = queue.starts
         let rows = try await queue.shared.claims.query(

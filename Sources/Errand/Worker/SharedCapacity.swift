@@ -19,7 +19,7 @@ public final class SharedCapacity: Sendable {
     let memory: AsyncSemaphore
     /// Jobs that all queues hold: those that claims ask for, and claimed ones until their outcomes are written.
     let held = Atomic<Int>(0)
-    let suspects = Suspects()
+    let crashedJobs = CrashedJobs()
     private let queues: [String: SharedSlots]
     private let running = Mutex<[Running]>([])
 

@@ -2,14 +2,14 @@
 ///
 /// A pure decision: ``SharedSlots`` keeps it under its lock. Each worker holds a grant, which is the most attempts that
 /// it runs. Grants together never exceed the slots. A worker that needs fewer than its share leaves the rest to the
-/// others; those that need more get the same number each. A share that isn't whole goes round, turn by turn, so that
+/// others; those that need more get the same number each. A share that isn't whole rotates, so that
 /// one slot serves any number of databases.
 ///
 /// A grant falls only if another worker needs the slot. So workers with little to do begin their jobs at once.
 struct SlotShares {
     /// How long a worker keeps a slot that goes round. Prefetched jobs are as many as begin within 20 ms, and wait for
     /// at most 250 ms.
-    static let turn: Duration = .milliseconds(50)
+    static let rotation: Duration = .milliseconds(50)
 
     struct Member {
         /// The most attempts that it runs now.
@@ -71,16 +71,16 @@ struct SlotShares {
 
     /// How many slots each worker may have at most. Those that need least are served first.
     private func shares(at time: Duration) -> [Int] {
-        let turn = Int(time / Self.turn)
+        let rotation = Int(time / Self.rotation)
         let order = members.indices.sorted { first, second in
             let demands = (members[first].demand, members[second].demand)
             guard demands.0 == demands.1 else { return demands.0 < demands.1 }
-            return (first + turn) % members.count < (second + turn) % members.count
+            return (first + rotation) % members.count < (second + rotation) % members.count
         }
         var shares = [Int](repeating: 0, count: members.count)
         var rest = slots
-        for (place, index) in order.enumerated() {
-            shares[index] = min(members[index].demand, rest / (order.count - place))
+        for (served, index) in order.enumerated() {
+            shares[index] = min(members[index].demand, rest / (order.count - served))
             rest -= shares[index]
         }
         return shares

@@ -3,7 +3,7 @@ import Foundation
 /// Decides which attempts of a queue run and which wait for a slot, and so how many jobs the queue may claim.
 ///
 /// A pure decision: ``QueueState`` keeps it under its lock, and ``AttemptRunner`` runs its attempts. Attempts begin in
-/// order, never more than there are slots. As many tasks (starters) as there are cores begin them.
+/// order, never more than there are slots. As many tasks (dispatchers) as there are cores begin them.
 struct Slots {
     /// How long a prefetched job may wait for its slot.
     static let timeout: Duration = .milliseconds(250)
@@ -17,12 +17,12 @@ struct Slots {
     private(set) var running = 0
     /// Attempts of claimed jobs that begin when a slot is free.
     private var waiting: ArraySlice<Attempt> = []
-    private var starters = 0
+    private var dispatchers = 0
     private var prefetch = Prefetch()
     /// The last claim left jobs in the queue that are claimed only for a free slot. Then none is prefetched.
     private(set) var beginsOnly = false
     /// A job that was in two crashes of its worker. It begins when nothing else runs on this worker.
-    private var trial: Attempt?
+    private var alone: Attempt?
 
     init(count: Int, cores: Int = max(1, ProcessInfo.processInfo.activeProcessorCount)) {
         self.count = count
@@ -46,7 +46,7 @@ extension Slots {
 
     /// Counts jobs that the queue holds: those that a claim asks for, and claimed ones until their outcomes are
     /// written.
-    mutating func hold(_ jobs: Int) { held += jobs }
+    mutating func reserve(_ jobs: Int) { held += jobs }
 
     /// A claim returned `jobs`.
     ///
@@ -65,19 +65,19 @@ extension Slots {
 
 // MARK: - Which run
 extension Slots {
-    /// Adds attempts of claimed jobs. Returns how many starters to add.
+    /// Adds attempts of claimed jobs. Returns how many dispatchers to add.
     mutating func add(_ attempts: [Attempt]) -> Int {
-        trial = attempts.first(where: \.job.isOnTrial) ?? trial
-        waiting.append(contentsOf: attempts.filter { !$0.job.isOnTrial })
-        return addStarters()
+        alone = attempts.first(where: \.job.runsAlone) ?? alone
+        waiting.append(contentsOf: attempts.filter { !$0.job.runsAlone })
+        return addDispatchers()
     }
 
-    /// The next attempt, which begins now; nil ends the starter that asks.
+    /// The next attempt, which begins now; nil ends the dispatcher that asks.
     ///
-    /// - Parameter isOnTrial: whether another job is to run alone.
-    mutating func next(at now: ContinuousClock.Instant, isOnTrial: @autoclosure () -> Bool) -> Attempt? {
-        guard running < count, !isOnTrial(), let attempt = waiting.popFirst() else {
-            starters -= 1
+    /// - Parameter runsAlone: whether another job is to run alone.
+    mutating func next(at now: ContinuousClock.Instant, runsAlone: @autoclosure () -> Bool) -> Attempt? {
+        guard running < count, !runsAlone(), let attempt = waiting.popFirst() else {
+            dispatchers -= 1
             return nil
         }
         // An empty slice would retain its removed elements.
@@ -85,10 +85,10 @@ extension Slots {
         return begin(attempt, at: now)
     }
 
-    /// The job on trial, which begins now; nil if there is none that waits.
-    mutating func nextTrial(at now: ContinuousClock.Instant) -> Attempt? {
-        guard let trial, trial.control.begunAt == nil else { return nil }
-        return begin(trial, at: now)
+    /// The job that must run alone, which begins now; nil if there is none that waits.
+    mutating func nextAlone(at now: ContinuousClock.Instant) -> Attempt? {
+        guard let alone, alone.control.begunAt == nil else { return nil }
+        return begin(alone, at: now)
     }
 
     private mutating func begin(_ attempt: Attempt, at now: ContinuousClock.Instant) -> Attempt {
@@ -104,7 +104,7 @@ extension Slots {
         } else {
             waiting.removeAll { $0 === attempt }
         }
-        if trial === attempt { trial = nil }
+        if alone === attempt { alone = nil }
     }
 
     /// Attempts that wait for a slot.
@@ -113,26 +113,26 @@ extension Slots {
     /// The worker has another share of the queue's slots. Running attempts go on, also if they are more.
     mutating func resize(to count: Int) { self.count = count }
 
-    /// Returns how many starters to add for waiting attempts.
-    mutating func addStarters() -> Int {
-        let new = max(0, min(cores - starters, count - running, waiting.count))
-        starters += new
+    /// Returns how many dispatchers to add for waiting attempts.
+    mutating func addDispatchers() -> Int {
+        let new = max(0, min(cores - dispatchers, count - running, waiting.count))
+        dispatchers += new
         return new
     }
 
     /// Removes attempts that have waited for longer than ``timeout``: running ones take longer than expected, and
     /// another worker may be idle. Removes all waiting attempts if the worker stops or a job must run alone.
     mutating func takeStalled(
-        at now: ContinuousClock.Instant, isStopping: Bool, isOnTrial: Bool
+        at now: ContinuousClock.Instant, isStopping: Bool, runsAlone: Bool
     ) -> ArraySlice<Attempt> {
         var stalled: ArraySlice<Attempt> = []
-        if isStopping, let trial, trial.control.begunAt == nil {
-            self.trial = nil
-            stalled.append(trial)
+        if isStopping, let alone, alone.control.begunAt == nil {
+            self.alone = nil
+            stalled.append(alone)
         }
         guard let oldest = waiting.first else { return stalled }
-        guard isStopping || isOnTrial || oldest.claimedAt + Self.timeout <= now else { return stalled }
-        if !isOnTrial { prefetch.stalled() }
+        guard isStopping || runsAlone || oldest.claimedAt + Self.timeout <= now else { return stalled }
+        if !runsAlone { prefetch.stalled() }
         stalled += waiting
         waiting = []
         return stalled

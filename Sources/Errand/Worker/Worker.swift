@@ -55,7 +55,7 @@ public struct Worker: Service {
             await Engine(shared: shared, stop: stopped).run()
             isOver.raise()
             await housekeeping
-            if shared.grantedConnections != nil { await shared.takeTurns(on: nil) }
+            if shared.grantedConnections != nil { await shared.share(connections: nil) }
         }
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
@@ -75,7 +75,7 @@ public struct Worker: Service {
             if await stop.wait(atMost: .milliseconds(100)) { return }
         }
         await Housekeeping(database: shared.environment.database, logger: shared.logger)
-            .run(over: shared.housekeeping, until: stop, turn: shared.turn)
+            .run(over: shared.housekeeping, until: stop, election: shared.election)
     }
 
     /// The id of the worker's lease; nil while it has none, and so may not claim.
@@ -86,7 +86,7 @@ public struct Worker: Service {
 
     package var configuration: WorkerConfiguration { shared.configuration }
 
-    /// How many connections it needs at least, and on how many all that it does takes turns; nil if on none.
+    /// How many connections it needs at least, and how many all that it does shares; nil if on none.
     package var connections: (needed: Int, granted: Int?) { (shared.neededConnections, shared.grantedConnections) }
 
     /// Stops claiming and ends ``run()``, as a graceful shutdown does. With `force` there is no grace period.

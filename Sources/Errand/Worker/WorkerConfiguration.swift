@@ -3,9 +3,9 @@ import Foundation
 /// The settings of a worker. The defaults suit a dedicated process on a two-core machine.
 public struct WorkerConfiguration: Sendable {
     /// The queues to claim from, with the number of jobs of each that may run here at once. Short jobs are prefetched,
-    /// as many as begin within 20 ms. A deep queue is claimed over two connections.
+    /// as many as begin within 20 ms. A backlog is claimed over two connections.
     public var queues: [String: Int] = ["default": 10]
-    /// The most jobs in one claim, 1...1000. A claim takes some 15 µs per job, and one commit. In a deep queue, claims
+    /// The most jobs in one claim, 1...1000. A claim takes some 15 µs per job, and one commit. In a backlog, claims
     /// of 500 drain a quarter faster than claims of 100.
     public var batch = 500
     /// The most database connections for claims and completions, at least 1. All queues share them, first come, first

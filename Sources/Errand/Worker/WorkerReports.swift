@@ -30,7 +30,7 @@ struct WorkerReports {
     }
 
     private func sample() {
-        shared.metrics?.running(shared.running.held())
+        shared.metrics?.running(shared.running.leasedJobs())
         shared.metrics?.memory(of: shared.environment.memory)
     }
 
@@ -52,7 +52,7 @@ struct WorkerReports {
     private func writeProgress() async {
         let progress = shared.environment.progress
         guard !progress.isEmpty else { return }
-        let reports = progress.take(running: Set(shared.running.held().map(\.id)))
+        let reports = progress.take(running: Set(shared.running.leasedJobs().map(\.id)))
         guard !reports.isEmpty else { return }
         do {
             try await shared.control.execute(ProgressBuffer.statement(for: reports))

@@ -25,7 +25,7 @@ final class WorkerState: Sendable {
     let sharesSlots: Bool
     /// Raised when the shares of slots should be updated.
     let sharesChanged = Signal()
-    let epochs = Mutex(ClaimEpochs())
+    let generations = Mutex(ClaimGenerations())
     /// Heartbeats that succeeded.
     let heartbeats = Atomic<Int>(0)
     let counts = FinishedCounts()
@@ -37,7 +37,7 @@ final class WorkerState: Sendable {
     let idlePolling: Mutex<IdlePollingPolicy>
     let keeper = LeaseKeeperSignal()
     /// Whether the worker does the maintenance tasks, or others do.
-    let turn: WorkerTurn
+    let election: WorkerElection
     private let start = ContinuousClock.now
     /// How long a statement of the worker's own waits for a lock.
     private static let lockTimeout: Duration = .seconds(2)
@@ -70,7 +70,7 @@ final class WorkerState: Sendable {
         failures = FailureLog(hasText: configuration.logsErrorTexts)
         idlePolling = Mutex(IdlePollingPolicy(interval: configuration.pollInterval))
         metrics = WorkerMetrics(queues: configuration.queues, cell: configuration.cell)
-        turn = WorkerTurn(lease: configuration.lease)
+        election = WorkerElection(lease: configuration.lease)
         // A claim or heartbeat that waits for a lock is retried before the statement timeout would end it.
         var own = database.configuration.forOwnStatements
         own.lockTimeout = Self.lockTimeout
@@ -113,7 +113,7 @@ final class WorkerState: Sendable {
 
     func set(listens: Bool) { flags.withLock { $0.listens = listens } }
 
-    /// On how many connections all that the worker does takes turns; nil if each has its own.
+    /// How many connections all that the worker does shares; nil if each has its own.
     var grantedConnections: Int? { flags.withLock(\.granted) }
 
     func set(granted: Int?) { flags.withLock { $0.granted = granted } }

@@ -40,14 +40,14 @@ public actor ImageProcessPool {
     private let metrics = ImageMetrics()
     private var idle: [ImageProcessHandle] = []
     private var busy = 0
-    private let places: AsyncSemaphore
+    private let slots: AsyncSemaphore
     private var isStopped = false
 
     /// Starts no process. From then on, this process ignores SIGPIPE.
     public init(_ configuration: Configuration = Configuration(), logger: Logger) {
         self.configuration = configuration
         self.logger = logger
-        places = AsyncSemaphore(permits: configuration.processes)
+        slots = AsyncSemaphore(permits: configuration.processes)
         // A process that dies while a photo is written to it must not kill this one.
         signal(SIGPIPE, SIG_IGN)
     }
@@ -111,7 +111,7 @@ extension ImageProcessPool {
         let executable = try path()
         if isStopped { throw ImageError(.unavailable, "the pool has been stopped") }
         let work = ImageWork(source: .photo(photo), request: request, variants: variants, timeoutFactor: timeoutFactor)
-        return try await places.with(1) {
+        return try await slots.with(1) {
             let start = ContinuousClock.now
             do {
                 let results = try await compress(work, with: executable)
@@ -162,7 +162,7 @@ extension ImageProcessPool {
         try request.check()
         let executable = try path()
         if isStopped { throw ImageError(.unavailable, "the pool has been stopped") }
-        return try await places.with(1) {
+        return try await slots.with(1) {
             let work = ImageWork(source: .card(card), request: request, timeoutFactor: timeoutFactor)
             let process = ImageProcessHandle(executable: executable, limits: configuration.limits, for: work)
             defer { process.close() }

@@ -86,7 +86,7 @@ extension Folder {
     /// Removes up to `count` files of the folder, links but not their targets, and empty folders.
     ///
     /// - Returns: how many files: fewer than `count` if nothing is left.
-    func sweep(atMost count: Int) throws(StorageError) -> Int {
+    func deleteAll(atMost count: Int) throws(StorageError) -> Int {
         var removed = 0
         for name in try rawNames() where removed < count {
             if unlinkat(descriptor, name, 0) == 0 {
@@ -95,7 +95,7 @@ extension Folder {
                 let text = Self.text(name)
                 let opened = openat(descriptor, name, Self.flags | O_NOFOLLOW)
                 guard opened >= 0 else { throw StorageError(errno: errno, path + text) }
-                removed += try Folder(descriptor: opened, path: "\(path)\(text)/").sweep(atMost: count - removed)
+                removed += try Folder(descriptor: opened, path: "\(path)\(text)/").deleteAll(atMost: count - removed)
                 if removed < count { try removeFolder(name) }
             } else if errno != ENOENT {
                 throw StorageError(errno: errno, path + Self.text(name))

@@ -120,12 +120,12 @@ public struct FolderStore: ObjectStore {
         }
     }
 
-    public func sweep(below prefix: String, atMost count: Int) async throws(StorageError) -> Int {
+    public func deleteAll(below prefix: String, atMost count: Int) async throws(StorageError) -> Int {
         let key = try ObjectKey(folder: prefix)
         return try await inRoot { root throws(StorageError) in
             do throws(StorageError) {
                 let above = try Self.folder(of: key, in: root)
-                let removed = try above.folder(key.name).sweep(atMost: count)
+                let removed = try above.folder(key.name).deleteAll(atMost: count)
                 if removed < count { try above.removeFolder(Array(key.name.utf8CString)) }
                 return removed
             } catch  where error.code == .notFound {
@@ -174,7 +174,7 @@ extension FolderStore {
         let file: OpenFile
     }
 
-    /// Creates a file in the folder of a key. A delete or a sweep may remove that in between: then it is made again.
+    /// Creates a file in the folder of a key. A delete may remove that in between: then it is made again.
     private static func create(
         _ name: String, for key: ObjectKey, in root: borrowing Folder
     ) throws(StorageError) -> New {
@@ -246,7 +246,7 @@ extension FolderStore {
         return try await identity.confirmed { id throws(StorageError) in
             try await Disk.run { () throws(StorageError) in
                 let folder = try Self.open(root)
-                try StoreMarker.require(id, in: try Self.marker(in: folder), of: root)
+                try StoreMarker.require(id, in: try Self.marker(in: folder), at: root)
                 return try body(folder)
             }
         }

@@ -22,7 +22,7 @@ final class FolderWriter: ObjectWriter {
             do throws(StorageError) {
                 try self.folder.rename(self.temporary, to: self.name)
             } catch  where error.code == .notFound {
-                // A sweep has removed it.
+                // `deleteAll` has removed it.
                 throw StorageError(.busy, error.detail)
             }
             try self.folder.sync()

@@ -28,7 +28,7 @@ extension S3Store {
     func confirmAnew() async throws(StorageError) {
         guard let identity = confirmation.identity else { return }
         try await identity.confirmed { id throws(StorageError) in
-            try StoreMarker.require(id, in: try await marker(), of: location)
+            try StoreMarker.require(id, in: try await marker(), at: location)
         }
         confirmation.succeeded()
     }

@@ -59,7 +59,7 @@ extension S3Store {
         try await confirmAnew()
     }
 
-    public func sweep(below prefix: String, atMost count: Int) async throws(StorageError) -> Int {
+    public func deleteAll(below prefix: String, atMost count: Int) async throws(StorageError) -> Int {
         let root = name(try ObjectKey(folder: prefix)) + "/"
         try await confirm()
         let isVersioned = try await versioning.areRemoved(by: client)
@@ -90,7 +90,7 @@ extension S3Store {
         StorageError]
     {
         var failed: [String: StorageError] = [:]
-        for (name, version) in objects where !XMLElement.canHold(name) {
+        for (name, version) in objects where !XMLElement.canContain(name) {
             do throws(StorageError) {
                 try await removeOne(name, version)
             } catch {
@@ -98,7 +98,7 @@ extension S3Store {
                 failed[name] = error
             }
         }
-        var rest = objects.filter { XMLElement.canHold($0.name) }[...]
+        var rest = objects.filter { XMLElement.canContain($0.name) }[...]
         while !rest.isEmpty {
             let batch = rest.prefix(1000)
             rest = rest.dropFirst(1000)

@@ -34,7 +34,7 @@ extension XMLElement {
     }
 
     /// Whether a document can hold the text as it is: control characters it can't.
-    static func canHold(_ text: String) -> Bool {
+    static func canContain(_ text: String) -> Bool {
         text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F && ![0xFFFE, 0xFFFF].contains($0.value) }
     }
 

@@ -4,7 +4,7 @@ import CLibpq
 struct DatabaseURL {
     private let scheme: Substring
     /// What follows the user and the password, up to the `?`.
-    private let place: Substring
+    private let location: Substring
     private let query: Substring
 
     /// Nil for a text that is no URL.
@@ -16,13 +16,13 @@ struct DatabaseURL {
         // As libpq does: the first @ ends the password, unless a / comes before it.
         let end = rest.firstIndex { $0 == "@" || $0 == "/" }
         let behind = end.map { rest[$0] == "@" ? rest[rest.index(after: $0)...] : rest } ?? rest
-        place = behind.prefix { $0 != "?" }
-        query = behind.dropFirst(place.count + 1)
+        location = behind.prefix { $0 != "?" }
+        query = behind.dropFirst(location.count + 1)
     }
 
     /// Whether the host or the database has an @. Then the password has an @ or a / that is not in percent form, and
     /// errors and logs would show the rest of it as the host or the database.
-    var hasStrayAt: Bool { isOfLibpq && place.contains("@") }
+    var hasStrayAt: Bool { isOfLibpq && location.contains("@") }
 
     /// The scheme, if it is another client's.
     var foreignScheme: Substring? { isOfLibpq ? nil : scheme }

@@ -165,10 +165,10 @@ public struct PostgresConfiguration: Sendable {
 
 extension PostgresConfiguration: CustomStringConvertible {
     /// The address, without the password.
-    public var description: String { "\(settings["user"].map { $0 + "@" } ?? "")\(place)" }
+    public var description: String { "\(settings["user"].map { $0 + "@" } ?? "")\(location)" }
 
     /// The host, port and database.
-    package var place: String {
+    package var location: String {
         "\(settings["host"] ?? settings["hostaddr"] ?? "local socket")\(settings["port"].map { ":" + $0 } ?? "")/\(database)"
     }
 }

@@ -57,11 +57,11 @@ extension Migrator {
         try await transaction.execute(
             Statement(
                 """
-                insert into errand.upgrade as known (version, oldest_program)
+                insert into errand.upgrade as existing (version, oldest_program)
                 values ($1, $2)
                 on conflict (version) do update
                 set oldest_program = excluded.oldest_program
-                where known.oldest_program <> excluded.oldest_program
+                where existing.oldest_program <> excluded.oldest_program
                 """, [version.description, oldestProgram.description]))
     }
 

@@ -76,7 +76,7 @@ public final class Database: Sendable {
 
     /// Closes connections that weren't used since the last call, and leaves at least one open.
     package func closeUnneeded() async {
-        for connection in state.withLock({ $0.pool.sweep() }) { await connection.close() }
+        for connection in state.withLock({ $0.pool.trim() }) { await connection.close() }
     }
 
     /// Has another pool serve all callers from now on, and closes this one's connections once they are idle. Nil ends

@@ -19,10 +19,10 @@ struct PoolState<Connection> {
     let limit: Int
     private let eager: Int
     private var idle: [Connection] = []
-    /// How many callers may wait briefly between two ``sweep``s. Later ones need not.
+    /// How many callers may wait briefly between two ``trim()``s. Later ones need not.
     static var briefWaits: Int { 1000 }
     private var waits = 0
-    /// How many idle connections were not used since the last ``sweep``: the first ones.
+    /// How many idle connections were not used since the last ``trim()``: the first ones.
     private var unneeded = 0
     private var open = 0
     private var waiters: [UInt64] = []
@@ -93,8 +93,8 @@ struct PoolState<Connection> {
         return true
     }
 
-    /// Removes connections that were not used since the last sweep, and leaves one open.
-    mutating func sweep() -> [Connection] {
+    /// Removes connections that were not used since the last trim, and leaves one open.
+    mutating func trim() -> [Connection] {
         let surplus = idle.prefix(max(0, min(unneeded, open - 1)))
         idle.removeFirst(surplus.count)
         open -= surplus.count

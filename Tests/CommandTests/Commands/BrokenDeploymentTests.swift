@@ -165,15 +165,16 @@ import Testing
         #expect(advice.isConfiguration == isConfiguration)
     }
 
-    @Test("a clock that is five minutes off: 1; within a second, or within the doubt of a slow round trip, none is")
+    @Test(
+        "a clock that is five minutes off: 1; within a second, or within the uncertainty of a slow round trip, none is")
     func clock() {
         for skew in [-300.0, 300.0, 1.2] {
             let finding = Diagnostics.finding(ofSkew: skew, within: 0.1)
             #expect(finding.result == .failed && finding.code == 1)
             #expect(finding.fix?.contains("NTP") == true)
         }
-        for (skew, doubt) in [(0.9, 0.0), (-1.05, 0.1), (3, 2.5)] {
-            #expect(Diagnostics.finding(ofSkew: skew, within: doubt).result == .ok)
+        for (skew, uncertainty) in [(0.9, 0.0), (-1.05, 0.1), (3, 2.5)] {
+            #expect(Diagnostics.finding(ofSkew: skew, within: uncertainty).result == .ok)
         }
     }
 }

@@ -114,7 +114,7 @@ import Testing
             where job.id = 1
             returning job.id, job.worker_id
         )
-        insert into errand.claim (worker_id, epoch, job_ids) select worker_id, 0, array[id] from held
+        insert into errand.claim (worker_id, generation, job_ids) select worker_id, 0, array[id] from held
         """,
         "select rooms.emit('pair', 'greeting', jsonb_build_object('n', 1.5, 's', 'x', 'b', true))",
     ]

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(
-        "URLs with spaces or line breaks between are cells, each named by its place without its user",
+        "URLs with spaces or line breaks between are cells, each named by its address without its user",
         arguments: [" ", "\n", "\n  \t"])
     func list(gap: String) throws {
         let cells = try cells(

@@ -66,7 +66,7 @@ enum Disturbance: String, CaseIterable, Sendable {
             select devices.register('\(cast.carl)', 'apns', '\(cast.apple)');
             select devices.register('\(cast.carl)', 'fcm', '\(cast.google)')
             """
-        case .deviceRemoved: "select devices.forget('\(cast.apple)'); select devices.forget('\(cast.google)')"
+        case .deviceRemoved: "select devices.unregister('\(cast.apple)'); select devices.unregister('\(cast.google)')"
         }
     }
 }

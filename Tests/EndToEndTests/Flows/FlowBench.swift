@@ -85,7 +85,7 @@ extension FlowBench {
     }
 
     /// Waits until a request is held at the step. All pushes that were begun are held too, or have ended.
-    func isHeld(at step: Step) async throws -> Bool {
+    func isBlocked(at step: Step) async throws -> Bool {
         try await isTrue(within: .seconds(20)) {
             if step == .remove { try await database.execute("select media.enqueue_removals_v1()") }
             let isPush = step == .push || step == .accepted

@@ -137,11 +137,11 @@ private struct FlowRun {
             try await bench.awaitPushes()
             try await bench.end(cause)
         case .during(let step):
-            try await hold(flow, cast, at: step, &found)
+            try await block(flow, cast, at: step, &found)
             try await disturb()
             bench.outside.release()
         case .killed(let step):
-            try await hold(flow, cast, at: step, &found)
+            try await block(flow, cast, at: step, &found)
             try await bench.begin(.kill)
             bench.outside.release()
             try await disturb()
@@ -182,10 +182,10 @@ private struct FlowRun {
     }
 
     /// Makes the call, and waits until the worker is held at the step.
-    private func hold(_ flow: Flow, _ cast: Cast, at step: Step, _ found: inout [String]) async throws {
-        bench.outside.hold(step)
+    private func block(_ flow: Flow, _ cast: Cast, at step: Step, _ found: inout [String]) async throws {
+        bench.outside.block(step)
         try await bench.call(flow.calls(cast))
-        if try await !bench.isHeld(at: step) { found.append("the worker did not come to the step") }
+        if try await !bench.isBlocked(at: step) { found.append("the worker did not come to the step") }
     }
 
     private func isAfter(_ order: Order) -> Bool { if case .after = order { true } else { false } }

@@ -48,7 +48,7 @@ final class Outside: Sendable {
             return gates
         }
 
-        func isHeld(by number: Int) -> Bool { gate != nil && gates == number }
+        func isBlocked(by number: Int) -> Bool { gate != nil && gates == number }
     }
 
     private let state = Mutex(State())
@@ -59,7 +59,7 @@ final class Outside: Sendable {
     var accepted: [Accepted] { state.withLock(\.accepted) }
 
     /// Holds all requests of the step until ``release()``.
-    func hold(_ step: Step) {
+    func block(_ step: Step) {
         state.withLock { state in
             (state.gate, state.held) = (step, 0)
             state.gates += 1
@@ -103,7 +103,7 @@ extension Outside {
 
     private func wait(at step: Step) {
         guard let gate = state.withLock({ $0.arrives(at: step) }) else { return }
-        while state.withLock({ $0.isHeld(by: gate) }) { usleep(1_000) }
+        while state.withLock({ $0.isBlocked(by: gate) }) { usleep(1_000) }
     }
 
     private static func right(of request: FaultProxy.Request) -> Right {
@@ -135,7 +135,7 @@ extension Outside {
     private func later(
         than gate: Int, _ decide: @escaping @Sendable (inout State) -> PushResponse
     ) -> PushResponse {
-        .when { [self] in state.withLock { $0.isHeld(by: gate) ? nil : decide(&$0) } }
+        .when { [self] in state.withLock { $0.isBlocked(by: gate) ? nil : decide(&$0) } }
     }
 
     private static func accept(_ request: PushRequest, _ state: inout State) -> PushResponse {

@@ -7,7 +7,7 @@ import Testing
 @Suite("Daily quote for many subscribers", .serialized) struct DailyQuoteScaleTests {
     private let subscribers = Hardness.isFull ? 1_000_000 : 2_000
     /// From the start of the test until all pushes are due. The other queue is measured in the rest of it.
-    private let lead = Hardness.isFull ? 240 : 3
+    private let secondsAhead = Hardness.isFull ? 240 : 3
 
     @Test(
         "Q4: 1,000,000 subscribers due at once are enqueued within 60 s, none twice or after a stop, and others go on")
@@ -17,7 +17,8 @@ import Testing
             try await database.execute("create table public.stopped (user_id text, at timestamptz)")
             try await database.execute(
                 Statement(
-                    "insert into public.due values (date_trunc('second', now()) + $1 * interval '1 s')", [lead]))
+                    "insert into public.due values (date_trunc('second', now()) + $1 * interval '1 s')", [secondsAhead])
+            )
             for first in stride(from: 1, through: subscribers, by: 50_000) {
                 try await subscribe(first, through: min(first + 49_999, subscribers), in: database)
             }

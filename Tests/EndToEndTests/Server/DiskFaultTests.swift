@@ -32,7 +32,7 @@ struct DiskFaultTests {
                 try await Task.sleep(for: .milliseconds(500))
             }
             #expect(jobs.refused.keys.sorted() == ["53100"], "\(jobs.refused)")
-            #expect(jobs.inDoubt == 0)
+            #expect(jobs.unknown == 0)
             // The outcomes of jobs that have ended meanwhile have no room either.
             let running = try await database.count("from errand.job where state = 'running'")
             #expect(running > 0)
@@ -104,7 +104,7 @@ struct DiskFaultTests {
             }
             print(
                 "F20: \(try disk.logged("PANIC:")) panics, \(starts) starts without room; \(jobs.acknowledged.count) jobs "
-                    + "acknowledged, \(jobs.inDoubt) unknown, refused \(jobs.refused); first start after ready: \(first)"
+                    + "acknowledged, \(jobs.unknown) unknown, refused \(jobs.refused); first start after ready: \(first)"
             )
             #expect(first.allSatisfy { $0 <= 2 }, "\(first)")
             try await jobs.expectOnceEach(on: database)

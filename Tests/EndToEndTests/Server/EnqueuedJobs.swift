@@ -10,7 +10,7 @@ struct EnqueuedJobs {
     /// How many the server has refused, by SQLSTATE.
     private(set) var refused: [String: Int] = [:]
     /// How many were on the way when the connection broke: they may be there.
-    private(set) var inDoubt = 0
+    private(set) var unknown = 0
 
     /// Enqueues a job that sleeps, with a payload that takes room on the server's disk.
     ///
@@ -33,7 +33,7 @@ struct EnqueuedJobs {
             acknowledged.insert(id)
             return id
         } catch {
-            if error.isOutcomeUnknown { inDoubt += 1 } else { refused[error.sqlState ?? "none", default: 0] += 1 }
+            if error.isOutcomeUnknown { unknown += 1 } else { refused[error.sqlState ?? "none", default: 0] += 1 }
             return nil
         }
     }
@@ -42,7 +42,7 @@ struct EnqueuedJobs {
     func expectOnceEach(on database: Database) async throws {
         let ended = Set(try await database.query("select id from errand.history").column(0, as: Int64.self))
         #expect(ended.isSuperset(of: acknowledged), "lost: \(acknowledged.subtracting(ended))")
-        #expect(ended.count <= acknowledged.count + inDoubt, "refused, and there: \(ended.subtracting(acknowledged))")
+        #expect(ended.count <= acknowledged.count + unknown, "refused, and there: \(ended.subtracting(acknowledged))")
         #expect(try await database.count("from errand.history") == ended.count, "each has ended once")
         #expect(try await database.count("from errand.history where state <> 'succeeded'") == 0)
         #expect(try await database.count("from errand.history where attempt > 1") == 0, "none has begun twice")

@@ -93,15 +93,15 @@ struct LinkFaultTests {
     private static func fate(of connection: Int, _ seed: UInt64) -> NetworkProxy.Fate {
         var random = SeededGenerator(seed: seed &+ UInt64(connection))
         let life = Duration.milliseconds(Int.random(in: 500...6000, using: &random))
-        let place = Int.random(in: 0...12_000, using: &random)
+        let offset = Int.random(in: 0...12_000, using: &random)
         let garbage = (0..<Int.random(in: 1...200, using: &random)).map { _ in
             UInt8.random(in: 0...255, using: &random)
         }
         switch Int.random(in: 0..<10, using: &random) {
-        case 0, 1: return NetworkProxy.Fate(toServer: .reset(after: place), life: life)
-        case 2, 3: return NetworkProxy.Fate(toClient: .reset(after: place), life: life)
-        case 4, 5: return NetworkProxy.Fate(toServer: .garbage(garbage, after: place), life: life)
-        case 6, 7: return NetworkProxy.Fate(toClient: .garbage(garbage, after: place), life: life)
+        case 0, 1: return NetworkProxy.Fate(toServer: .reset(after: offset), life: life)
+        case 2, 3: return NetworkProxy.Fate(toClient: .reset(after: offset), life: life)
+        case 4, 5: return NetworkProxy.Fate(toServer: .garbage(garbage, after: offset), life: life)
+        case 6, 7: return NetworkProxy.Fate(toClient: .garbage(garbage, after: offset), life: life)
         case 8:
             let step = Duration.microseconds(500)
             return NetworkProxy.Fate(toServer: .trickle(step), toClient: .trickle(step), life: life * 2)

@@ -99,15 +99,15 @@ extension PurgeFixture {
         let rows = try await database.query(
             Statement(
                 """
-                with known as (
+                with existing as (
                     select photo.source_key, photo.result_key, ends_at > now() as stays, row_number() over () as number
                     from media.photo
-                    join events.photo as known on known.photo = photo.id
-                    join events.event on event.id = known.event_id
+                    join events.photo as existing on existing.photo = photo.id
+                    join events.event on event.id = existing.event_id
                 )
-                select source_key, stays from known
+                select source_key, stays from existing
                 union all
-                select result_key, stays from known where stays or number % $1 = 0
+                select result_key, stays from existing where stays or number % $1 = 0
                 """, [share])
         ).map { try $0.decode(String.self, Bool.self) }
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -35,7 +35,7 @@ import Testing
             // Sixteen run concurrently, so neighbours may finish in another order.
             let order = puts.compactMap { Int($0.path.suffix(8).prefix(4)) }.map { $0 - 1000 }
             #expect(order.first == 0)
-            for (place, number) in order.enumerated() { #expect(abs(place - number) <= 32) }
+            for (index, number) in order.enumerated() { #expect(abs(index - number) <= 32) }
             #expect(
                 try await database.count("from errand.history where attempt <> 1") == 0, "attempts burned by waiting")
             try await fixture.expectDelivered(count)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("M4: while it is up and down by turns, one try a second is made, and each upload is put once")
+    @Test("M4: while it is alternately up and down, one try a second is made, and each upload is put once")
     func flapping() async throws {
         try await withTestDatabase { database, configuration in
             let fixture = try await StorageFixture(database, configuration)

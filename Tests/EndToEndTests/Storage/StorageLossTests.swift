@@ -40,7 +40,7 @@ import Testing
         try await withTestDatabase { database, configuration in
             let fixture = try await StorageFixture(database, configuration) { request in
                 guard request.method == "PUT", let name = request.path.split(separator: "/").last else { return .none }
-                return held.withLock { $0.insert(name).inserted } ? .holdResponse : .none
+                return held.withLock { $0.insert(name).inserted } ? .delayResponse : .none
             }
             try await fixture.stage(count)
             var kills = 0

@@ -23,7 +23,7 @@ import Testing
             #expect(fixture.puts.count == 20)
             #expect(
                 try await database.count(
-                    "from media.upload_status where state = 'failed' and attempt = 4 and is_kept") == 5)
+                    "from media.upload_status where state = 'failed' and attempt = 4 and is_staged") == 5)
             isBroken.withLock { $0 = false }
             try await database.execute("select media.retry_upload(id) from media.upload_status where state = 'failed'")
             #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(60)))

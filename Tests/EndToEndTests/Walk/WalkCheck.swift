@@ -19,7 +19,7 @@ struct WalkCheck {
         model.end()
         for text in heard.surprises { model.report(0, text) }
         try await checkOperations(&model, heard)
-        try await checkPlaces(&model, isDrained)
+        try await checkRelations(&model, isDrained)
         try await checkSchedules(&model)
         try await checkCounts(&model, events, heard.kills)
         return model.faults
@@ -45,21 +45,21 @@ struct WalkCheck {
     }
 
     /// Each job is once in the table that the model has for it.
-    private func checkPlaces(_ model: inout WalkModel, _ isDrained: Bool) async throws {
-        var places: [Int64: [String]] = [:]
+    private func checkRelations(_ model: inout WalkModel, _ isDrained: Bool) async throws {
+        var relations: [Int64: [String]] = [:]
         let rows = try await database.query(
             """
             select id, 'job', state from errand.job union all select id, 'history', state from errand.history
             union all select id, 'failed', 'failed' from errand.failed
             """)
         for row in rows {
-            let (id, place, state) = try row.decode(Int64.self, String.self, String.self)
-            places[id, default: []].append("\(place) \(state)")
-            if place == "job", !isDrained { model.report(id, "it did not end: \(state)") }
+            let (id, relation, state) = try row.decode(Int64.self, String.self, String.self)
+            relations[id, default: []].append("\(relation) \(state)")
+            if relation == "job", !isDrained { model.report(id, "it did not end: \(state)") }
         }
-        let known = model.jobs.mapValues { ["\($0.place.rawValue) \($0.state)"] }
-        for id in Set(places.keys).union(known.keys) where places[id] != known[id] {
-            model.report(id, "expected it in \(known[id] ?? []), got \(places[id] ?? [])")
+        let known = model.jobs.mapValues { ["\($0.relation.rawValue) \($0.state)"] }
+        for id in Set(relations.keys).union(known.keys) where relations[id] != known[id] {
+            model.report(id, "expected it in \(known[id] ?? []), got \(relations[id] ?? [])")
         }
     }
 
@@ -82,7 +82,7 @@ struct WalkCheck {
     /// something was killed.
     private func checkCounts(_ model: inout WalkModel, _ events: [WalkEvent], _ kills: [Int64]) async throws {
         let succeeded = events.filter {
-            $0.place == .history && $0.action == .insert && $0.state == "succeeded" && $0.cause == .program
+            $0.relation == .history && $0.action == .insert && $0.state == "succeeded" && $0.cause == .program
         }
         let uncertain = succeeded.filter { end in kills.contains { abs($0 - end.at) < 3_000_000 } }.count
         let counted = try await database.query(
@@ -96,7 +96,7 @@ struct WalkCheck {
         let statistics = try await database.query(
             "select coalesce(sum(jobs) filter (where state = 'failed'), 0)::int8 from errand.job_count"
         ).scalar(Int.self)
-        let failed = model.jobs.values.filter { $0.place == .failed }.count
+        let failed = model.jobs.values.filter { $0.relation == .failed }.count
         if statistics != failed { model.report(0, "\(failed) jobs have failed, the statistics say \(statistics)") }
     }
 }

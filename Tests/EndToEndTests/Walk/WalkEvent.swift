@@ -3,7 +3,7 @@ import Postgres
 /// One committed change of a row that a job consists of, or of a setting that jobs obey, in the order in which the
 /// row's locks let them happen.
 struct WalkEvent: Sendable {
-    enum Place: String, Sendable { case job, history, failed, limit, rate, queue }
+    enum Relation: String, Sendable { case job, history, failed, limit, rate, queue }
     enum Action: String, Sendable { case insert, update, delete }
 
     var seq: Int64
@@ -13,7 +13,7 @@ struct WalkEvent: Sendable {
     /// The transaction.
     var xid: Int64
     var cause: WalkCause
-    var place: Place
+    var relation: Relation
     var action: Action
     /// The job; 0 for a setting.
     var id: Int64 = 0
@@ -91,7 +91,7 @@ enum WalkCause: Hashable, Sendable, CustomStringConvertible {
 extension WalkEvent: CustomStringConvertible {
     /// One line of a job's history.
     var description: String {
-        var words = "\(seconds(at)) \(cause): \(action.rawValue) \(place.rawValue) \(state)"
+        var words = "\(seconds(at)) \(cause): \(action.rawValue) \(relation.rawValue) \(state)"
         if let position { words += " position=\(position)" }
         if let worker { words += " worker=\(worker)" }
         words += " attempt=\(attempt)/\(maxAttempts) crashes=\(crashes) priority=\(priority) queue=\(queue)"
@@ -119,7 +119,7 @@ enum WalkLog {
             seq bigint not null default nextval('walk.number'), at timestamptz not null default clock_timestamp(),
             began timestamptz not null default now(), xid bigint not null default pg_current_xact_id()::text::bigint,
             cause text not null default coalesce(current_setting('walk.cause', true), ''),
-            place text not null, action text not null, row jsonb not null);
+            relation text not null, action text not null, row jsonb not null);
         create function walk.is_wanted(payload jsonb) returns boolean
         language sql stable security definer set search_path = pg_catalog as $$
             select (payload ->> 'content')::int8 % 7 <> 0
@@ -138,18 +138,18 @@ enum WalkLog {
                     from errand.payload
                     where day = (changed ->> 'payload_day')::date and job_id = (changed ->> 'id')::int8));
             end if;
-            insert into walk.event (place, action, row) values (tg_argv[0], lower(tg_op), changed);
+            insert into walk.event (relation, action, row) values (tg_argv[0], lower(tg_op), changed);
             return null;
         end
         $$;
         do $$
         declare
-            place text;
+            relation text;
         begin
-            foreach place in array '{job,history,failed,limit,rate,queue}'::text[] loop
+            foreach relation in array '{job,history,failed,limit,rate,queue}'::text[] loop
                 execute format(
                     'create trigger walk_%1$s after insert or update or delete on errand.%1$s
-                    for each row execute function walk.record(%1$L)', place);
+                    for each row execute function walk.record(%1$L)', relation);
             end loop;
         end
         $$;
@@ -164,9 +164,9 @@ enum WalkLog {
         let rows = try await database.query(
             Statement(
                 """
-                select seq, \(moment("at")), \(moment("began")), xid, cause, place, action,
+                select seq, \(moment("at")), \(moment("began")), xid, cause, relation, action,
                     coalesce((row ->> 'id')::int8, 0),
-                    case when place = 'failed' then 'failed' else coalesce(row ->> 'state', '') end,
+                    case when relation = 'failed' then 'failed' else coalesce(row ->> 'state', '') end,
                     (row ->> 'queue_position')::int8, (row ->> 'worker_id')::int8,
                     (row ->> 'attempt')::int8, (row ->> 'max_attempts')::int8, (row ->> 'crashes')::int8,
                     (row ->> 'priority')::int8,
@@ -176,7 +176,7 @@ enum WalkLog {
                     coalesce((row -> 'payload' ->> 'content')::int8, 0),
                     case
                         when action = 'delete' then null
-                        when place = 'queue' and row ->> 'paused_at' is not null then 0
+                        when relation = 'queue' and row ->> 'paused_at' is not null then 0
                         else coalesce(row ->> 'max_running', row ->> 'allowed')::int8
                     end,
                     coalesce(\(moment("(row ->> 'per')::interval")), 0)
@@ -185,7 +185,8 @@ enum WalkLog {
                 """))
         return try rows.map { row in
             let (
-                seq, at, began, xid, cause, place, action, id, state, position, worker, attempt, maxAttempts, crashes,
+                seq, at, began, xid, cause, relation, action, id, state, position, worker, attempt, maxAttempts,
+                crashes,
                 priority, runAt, notAfter, queue, key, limit, parked, isGuarded, content,
                 most, per
             ) = try row.decode(
@@ -194,7 +195,7 @@ enum WalkLog {
                 Int64?.self, String.self, String?.self, String?.self, String?.self, Bool.self, Int64.self, Int?.self,
                 Int64.self)
             return WalkEvent(
-                seq: seq, at: at, began: began, xid: xid, cause: WalkCause(cause), place: .init(rawValue: place)!,
+                seq: seq, at: at, began: began, xid: xid, cause: WalkCause(cause), relation: .init(rawValue: relation)!,
                 action: .init(rawValue: action)!, id: id, state: state, position: position, worker: worker,
                 attempt: attempt ?? 0, maxAttempts: maxAttempts ?? 0, crashes: crashes ?? 0, priority: priority ?? 0,
                 runAt: runAt ?? 0, notAfter: notAfter, queue: queue, uniqueKey: key, limitKey: limit,

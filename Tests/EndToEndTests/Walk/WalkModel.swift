@@ -14,9 +14,9 @@ struct WalkFault: Sendable, CustomStringConvertible {
 /// What a queue may do with its jobs, in memory: takes the committed changes one by one, and collects the rules that
 /// they break.
 ///
-/// A job is in one place at a time. It is claimed only while it is available, due and not too late, its queue runs, its
-/// limit and its queue's rate have room and attempts are left, and it starts a run that only its own end, or the loss
-/// of its worker, is the end of.
+/// A job is in one relation at a time. It is claimed only while it is available, due and not too late, its queue runs,
+/// its limit and its queue's rate have room and attempts are left, and it starts a run that only its own end, or the
+/// loss of its worker, is the end of.
 struct WalkModel {
     /// When the commit of an operation was acknowledged, by its number.
     var acknowledged: [Int64: Int64]
@@ -25,11 +25,11 @@ struct WalkModel {
     var orderlyQueue = ""
 
     private(set) var faults: [WalkFault] = []
-    /// The place of each job, and its row.
+    /// The relation of each job, and its row.
     private(set) var jobs: [Int64: WalkEvent] = [:]
     private(set) var histories: [Int64: [WalkEvent]] = [:]
     private(set) var settings = WalkSettings()
-    /// Removed from their places by a transaction that has not put them elsewhere yet.
+    /// Removed from their relations by a transaction that has not put them elsewhere yet.
     private var moving: [Int64: WalkEvent] = [:]
     private var ownerOfKey: [String: Int64] = [:]
     private var ownerOfPosition: [Int64: Int64] = [:]
@@ -45,7 +45,7 @@ struct WalkModel {
 
     /// Takes the next change.
     mutating func apply(_ event: WalkEvent) {
-        switch event.place {
+        switch event.relation {
         case .limit, .rate, .queue:
             settings.apply(event, acknowledgedAt: event.cause.number.flatMap { acknowledged[$0] })
             return
@@ -60,7 +60,7 @@ struct WalkModel {
 
     /// No change follows: what was on its way is lost.
     mutating func end() {
-        for (id, row) in moving { report(id, "it left \(row.place) and came nowhere") }
+        for (id, row) in moving { report(id, "it left \(row.relation) and came nowhere") }
         for (id, other) in overtaken { reportOvertaken(id, other) }
         (moving, overtaken) = ([:], [:])
     }
@@ -78,46 +78,48 @@ struct WalkModel {
 // MARK: - Places
 extension WalkModel {
     private mutating func enter(_ new: WalkEvent) {
-        expect(jobs[new.id] == nil, new, "it is in \(new.place) and was in \(jobs[new.id]?.place.rawValue ?? "") too")
+        expect(
+            jobs[new.id] == nil, new, "it is in \(new.relation) and was in \(jobs[new.id]?.relation.rawValue ?? "") too"
+        )
         let old = moving.removeValue(forKey: new.id)
-        expect(old?.xid ?? new.xid == new.xid, new, "it left \(old?.place.rawValue ?? "") in another transaction")
-        if new.place == .job {
+        expect(old?.xid ?? new.xid == new.xid, new, "it left \(old?.relation.rawValue ?? "") in another transaction")
+        if new.relation == .job {
             if let old {
-                let isBroughtBack = old.place == .failed || old.state == "cancelled"
+                let isBroughtBack = old.relation == .failed || old.state == "cancelled"
                 expect(isBroughtBack && new.cause.operation?.hasPrefix("retry") == true, new, "it came back by itself")
                 expect(new.attempt == 0 && new.crashes == 0, new, "it came back with attempts spent")
             } else {
                 expect(histories[new.id]?.count == 1, new, "its id was given to a second job")
             }
             checkRow(new)
-            hold(new)
+            take(new)
         } else if let old {
             checkEnd(from: old, to: new)
         } else {
-            report(new.id, "it came into \(new.place) from nowhere")
+            report(new.id, "it came into \(new.relation) from nowhere")
         }
         jobs[new.id] = new
     }
 
     private mutating func leave(_ row: WalkEvent) {
         let old = jobs.removeValue(forKey: row.id)
-        expect(old?.place == row.place, row, "it left \(row.place), where it was not")
-        if let old, row.place == .job { release(old) }
+        expect(old?.relation == row.relation, row, "it left \(row.relation), where it was not")
+        if let old, row.relation == .job { release(old) }
         moving[row.id] = row
     }
 
     private mutating func change(_ new: WalkEvent) {
-        guard let old = jobs[new.id], old.place == .job, new.place == .job else {
-            return report(new.id, "it was changed in \(new.place), where it was not")
+        guard let old = jobs[new.id], old.relation == .job, new.relation == .job else {
+            return report(new.id, "it was changed in \(new.relation), where it was not")
         }
         checkRow(new)
         checkStep(from: old, to: new)
         release(old)
-        hold(new)
+        take(new)
         jobs[new.id] = new
     }
 
-    private mutating func hold(_ row: WalkEvent) {
+    private mutating func take(_ row: WalkEvent) {
         if let key = row.uniqueKey {
             expect(ownerOfKey[key] == nil, row, "job \(ownerOfKey[key] ?? 0) has its key, and has not ended")
             ownerOfKey[key] = row.id
@@ -236,7 +238,7 @@ extension WalkModel {
     private mutating func checkEnd(from old: WalkEvent, to new: WalkEvent) {
         let operation = new.cause.operation
         let wasRunning = old.state == "running"
-        expect(old.place == .job || operation == "discard", new, "it ended a second time")
+        expect(old.relation == .job || operation == "discard", new, "it ended a second time")
         if wasRunning { checkHolder(of: old, by: new) }
         expect(old.content == new.content && old.uniqueKey == new.uniqueKey, new, "it ended as another job")
         switch new.state {

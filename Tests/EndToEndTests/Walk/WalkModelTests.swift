@@ -15,10 +15,10 @@ import Testing
 
     private func row(
         _ at: Int64, _ state: String, by cause: WalkCause = .program, _ action: WalkEvent.Action = .update,
-        in place: WalkEvent.Place = .job, _ change: (inout WalkEvent) -> Void = { _ in }
+        in relation: WalkEvent.Relation = .job, _ change: (inout WalkEvent) -> Void = { _ in }
     ) -> WalkEvent {
         var event = WalkEvent(
-            seq: at, at: at, began: at, xid: at, cause: cause, place: place, action: action, id: 7, state: state,
+            seq: at, at: at, began: at, xid: at, cause: cause, relation: relation, action: action, id: 7, state: state,
             maxAttempts: 3, queue: "default", content: 1)
         switch state {
         case "available": event.position = 10
@@ -35,12 +35,12 @@ import Testing
 
     /// A job that moves to another table in one transaction.
     private func moved(
-        _ at: Int64, from old: WalkEvent, to state: String, in place: WalkEvent.Place = .history,
+        _ at: Int64, from old: WalkEvent, to state: String, in relation: WalkEvent.Relation = .history,
         by cause: WalkCause = .program, _ change: (inout WalkEvent) -> Void = { _ in }
     ) -> [WalkEvent] {
         var gone = old
         (gone.at, gone.seq, gone.began, gone.xid, gone.cause, gone.action) = (at, at, at, at, cause, .delete)
-        return [gone, row(at, state, by: cause, .insert, in: place, change)]
+        return [gone, row(at, state, by: cause, .insert, in: relation, change)]
     }
 
     @Test("a job's usual ways break no rule")
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test("a job that vanishes, or comes twice, or again by itself, is found")
-    func places() {
+    func relations() {
         let gone = moved(3, from: claimed, to: "succeeded")
         #expect(faults([enqueued, claimed, gone[0]]) == ["it left job and came nowhere"])
         #expect(faults([enqueued, claimed, gone[1]]).first == "it is in history and was in job too")

@@ -63,7 +63,7 @@ struct WalkGenerator {
         case ..<92: circuit()
         case ..<94: releaseWorker()
         case ..<97: schedule()
-        case ..<99: only("hold", "(\(rows("id", 3))) as held")
+        case ..<99: only("hold", "(\(rows("id", 3))) as drawn")
         default: only("read", "errand.job")
         }
     }

@@ -19,7 +19,7 @@ struct WalkSettings {
         let value = Value(
             possible: event.at, certain: acknowledgedAt ?? .max, most: event.action == .delete ? nil : event.most,
             per: event.per)
-        switch event.place {
+        switch event.relation {
         case .limit: limits[event.queue, default: []].append(value)
         case .rate:
             rates[event.queue] = value

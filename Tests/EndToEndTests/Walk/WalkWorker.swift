@@ -117,7 +117,7 @@ final class WalkWorker {
         let own = role == .stuck ? ["gated"] : ["lean", "narrow", "gated", "fenced"]
         let kinds = isOrderly || role == .careless && !isQuiet ? ["noop"] + own : own
         let claims = role != .stuck || !isQuiet
-        let takesSuspect = Int.random(in: 0..<4, using: &random) > 0 || isQuiet
+        let takesCrashed = Int.random(in: 0..<4, using: &random) > 0 || isQuiet
         let outcome = try await session.transaction(
             heldMilliseconds: heldOpen, commits: !rollsBack, words: "hand \(worker)",
             steps: [
@@ -141,7 +141,7 @@ final class WalkWorker {
                     { connection in
                         guard claims else { return nil }
                         claimed = try await Self.claim(
-                            limit, of: queue, kinds, worker, beginsNow, takesSuspect, on: connection)
+                            limit, of: queue, kinds, worker, beginsNow, takesCrashed, on: connection)
                         return "["
                             + claimed.map { #"{"id": \#($0.id), "was": "available", "now": "running"}"# }
                             .joined(separator: ",") + "]"
@@ -159,7 +159,7 @@ final class WalkWorker {
     }
 
     private static func claim(
-        _ limit: Int, of queue: String, _ kinds: [String], _ worker: Int64, _ beginsNow: Int, _ takesSuspect: Bool,
+        _ limit: Int, of queue: String, _ kinds: [String], _ worker: Int64, _ beginsNow: Int, _ takesCrashed: Bool,
         on connection: Connection
     ) async throws -> [Held] {
         try await connection.query(
@@ -169,7 +169,7 @@ final class WalkWorker {
                 from errand_internal.claim_v1(
                     $1, $6, $2, $3::int4, '{0,0,0,0}', '{1,2,3,4}', true, $4::int4, $5)
                 where id is not null
-                """, [queue, worker, limit, beginsNow, takesSuspect, kinds])
+                """, [queue, worker, limit, beginsNow, takesCrashed, kinds])
         ).map { try $0.decode(Int64.self, Int64.self, String.self, Bool.self) }
     }
 

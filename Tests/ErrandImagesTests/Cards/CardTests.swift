@@ -23,7 +23,7 @@ import Testing
         ("one letter", "I"),
     ]
 
-    /// Each text once, over all templates, appearances and formats by turns.
+    /// Each text once, over all templates, appearances and formats, one after the other.
     static let cards: [CardRequest] = texts.enumerated().map { number, text in
         CardRequest(
             text: text.text, author: number % 5 == 4 ? "" : "Mary Wollstonecraft Shelley — ماري شيلي",

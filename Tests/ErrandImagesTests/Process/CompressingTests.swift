@@ -96,10 +96,10 @@ import Testing
         let end = bare.count - 2
         let scan = try #require((2..<end).first { bare[$0] == 0xFF && bare[$0 + 1] == 0xDA })
         let table = [0xFF, 0xDB, 0, 67, 3] + secret + [UInt8](repeating: 1, count: 54)
-        for (place, hidden) in [(scan, secret), (end, secret), (bare.count, secret), (scan, table)] {
-            let photo = Array(bare[..<place] + hidden + bare[place...])
+        for (offset, hidden) in [(scan, secret), (end, secret), (bare.count, secret), (scan, table)] {
+            let photo = Array(bare[..<offset] + hidden + bare[offset...])
             let (report, bytes) = try await pool.compress(photo)
-            #expect(bytes == plain, "\(hidden.count) bytes at \(place)")
+            #expect(bytes == plain, "\(hidden.count) bytes at \(offset)")
             #expect(report.encodes == 0)
         }
     }

@@ -24,7 +24,7 @@ import Testing
     @Test(
         "is not believed where they are another one, or none at all, or the report is of another photo",
         arguments: ImageRequest.Format.allCases)
-    func doubted(format: ImageRequest.Format) throws {
+    func unsure(format: ImageRequest.Format) throws {
         let changes: [(inout Case) -> Void] = [
             { $0.bytes = Array("<html><script>".utf8) + [UInt8](repeating: 0, count: 400) },
             { $0.bytes = Array($0.bytes.prefix(16)) + [UInt8](repeating: 0, count: $0.bytes.count - 16) },

@@ -113,7 +113,7 @@ import Testing
                     set state = 'running', worker_id = (select id from lost), attempt = 1, started_at = now()
                     returning id, worker_id
                 )
-                insert into errand.claim (worker_id, epoch, job_ids) select worker_id, 0, array[id] from held
+                insert into errand.claim (worker_id, generation, job_ids) select worker_id, 0, array[id] from held
                 """)
             let isBack: Statement = "select state = 'available' and crashes = 1 from errand.job"
             #expect(try await run(on: database, until: isBack))

@@ -28,16 +28,16 @@ import Waiting
     }
 
     @Test("a task of another process doesn't run, and runs as soon as it is this one's", .timeLimit(.minutes(1)))
-    func turn() async {
-        let turn = WorkerTurn(lease: .seconds(20))
-        turn.counted(older: MaintenanceTurn.workers, younger: 0)
+    func election() async {
+        let election = WorkerElection(lease: .seconds(20))
+        election.counted(older: MaintenanceElection.workers, younger: 0)
         let loop = MaintenanceLoop(
-            Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, mayRun: { turn.isOn })
-        turn.onBegin(loop.wake)
+            Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, mayRun: { election.isElected })
+        election.onElection(loop.wake)
         let runs = Runs()
         let running = Task { await loop.run(Counting(delay: .after(.seconds(60)), runs: runs)) }
         #expect(await !runs.ran.wait(atMost: .milliseconds(200)))
-        turn.counted(older: MaintenanceTurn.workers - 1, younger: 0)
+        election.counted(older: MaintenanceElection.workers - 1, younger: 0)
         #expect(await runs.ran.wait(atMost: .seconds(10)))
         loop.stop()
         await running.value

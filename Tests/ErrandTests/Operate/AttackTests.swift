@@ -18,12 +18,12 @@ import Testing
                 declare
                     string text;
                     index int;
-                    turn int;
+                    step int;
                 begin
                     for index in 1..cardinality(calls) loop
                         call := calls[index];
-                        for turn in 1..least(strings_each, cardinality(strings)) loop
-                            string := strings[1 + (index * strings_each + turn) % cardinality(strings)];
+                        for step in 1..least(strings_each, cardinality(strings)) loop
+                            string := strings[1 + (index * strings_each + step) % cardinality(strings)];
                             begin
                                 execute call using string;
                             exception

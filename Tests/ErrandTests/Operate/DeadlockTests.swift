@@ -169,8 +169,8 @@ import Testing
                 .retried(error: "x", after: .zero),
                 .parked(circuit: "storage", until: nil, reason: "x"), .released,
             ]
-            let completions = held.reversed().enumerated().map { place, job in
-                Completion(job: job, result: outcomes[(place + round) % outcomes.count], took: .zero)
+            let completions = held.reversed().enumerated().map { index, job in
+                Completion(job: job, result: outcomes[(index + round) % outcomes.count], took: .zero)
             }
             let (ends, release) = (Completion.statements(for: completions), Completion.release(after: completions))
             let claim = worker.claiming(5)

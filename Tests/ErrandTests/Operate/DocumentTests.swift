@@ -211,7 +211,7 @@ extension Document {
         case "jobs/ActivityEnd/README.md": ["select errand.circuit_open('apns', 'moves')"]
         case "jobs/Notification/README.md": ["select errand.circuit_open('fcm', 'moves')"]
         case _ where path.hasPrefix("jobs/"):
-            ["daily_quote", "event_purge", "invite_expiry", "number_pool", "quote_rotation", "removal_sweep"].map {
+            ["daily_quote", "event_purge", "invite_expiry", "number_pool", "quote_rotation", "removal_cleanup"].map {
                 "select errand.put_schedule('\($0)', 'every 15 s', '\($0)')"
             }
         default: []

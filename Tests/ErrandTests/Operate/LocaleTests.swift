@@ -8,7 +8,7 @@ import Testing
 /// In Turkish the small letter of I is another than i, and the capital of i another than I.
 @Suite("No locale decides what a text means") struct LocaleTests {
     private static let questions = [
-        ("errand.looks_secret('API_KEY')", "true"), ("errand.looks_secret('SIGNING.KEY')", "true"),
+        ("errand.seems_secret('API_KEY')", "true"), ("errand.seems_secret('SIGNING.KEY')", "true"),
         (#"errand.mask_secrets('{"API_KEY": 1, "PIN": 2}') ->> 'API_KEY'"#, "••••••••"),
         ("(errand_internal.cron_read('0 9 * * FRI')).weekdays", "[5]"),
         ("(errand_internal.cron_read('@MIDNIGHT')).hours", "[0]"),
@@ -61,7 +61,7 @@ import Testing
                 where pronamespace = any (errand_internal.namespaces())
                     and line ~ '\\m(lower|upper|initcap)\\(|~\\*|\\milike\\M' and line !~ 'collate "C"'
                     -- The bounds of a range.
-                    and line !~ '(lower|upper)\\(known\\.qualities\\)'
+                    and line !~ '(lower|upper)\\(existing\\.qualities\\)'
                 """
             let found = try await database.text(loose)
             #expect(found == "")

@@ -206,7 +206,7 @@ import Testing
     @Test("no role without a right to Errand's tables can block its maintenance tasks")
     func rights() async throws {
         try await withTestDatabase { database, _ in
-            for lock in ["promote", "rescue", "isolate", "statistics", "limits", "claims"] {
+            for lock in ["promote", "rescue", "crashed", "statistics", "limits", "claims"] {
                 for role in ["errand_ops", "errand_worker", "errand_enqueuer", "errand_monitor"] {
                     for mode in ["access share", "share update exclusive"] {
                         let refused = try await database.refusal(

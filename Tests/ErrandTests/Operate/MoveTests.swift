@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("a moved job is found by a claim behind the mark of its new place; a running one stays")
+    @Test("a moved job is found by a claim behind the mark of its new position; a running one stays")
     func visible() async throws {
         try await withTestDatabase { database, _ in
             for _ in 1...3 { try await Queue(database: database).enqueue(Noop(), .priority(3)) }

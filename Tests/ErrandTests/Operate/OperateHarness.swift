@@ -11,8 +11,8 @@ extension Database {
                 Statement(
                     """
                     select coalesce(string_agg((
-                        select string_agg(coalesce(value, ''), '|' order by place)
-                        from json_each_text(to_json(answer)) with ordinality as field(key, value, place)
+                        select string_agg(coalesce(value, ''), '|' order by ordinal)
+                        from json_each_text(to_json(answer)) with ordinality as field(key, value, ordinal)
                     ), E'\\n'), '')
                     from (\(sql)) as answer
                     """))

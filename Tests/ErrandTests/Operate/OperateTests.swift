@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test("a live worker is released by force only; its jobs go back to their places with their attempt uncounted")
+    @Test("a live worker is released by force only; its jobs go back to their positions with their attempt uncounted")
     func releaseWorker() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await database.enter()

@@ -146,7 +146,7 @@ import Testing
                         "select errand_internal.claim_v1('default', '{noop}', 1, 1, '{0,0,0,0}', '{1,2,3,4}', true)",
                         "select errand_internal.heartbeat_v1('{1}', 0, '{}', null)",
                         "select errand_internal.revoked_jobs_v1('{}', '{}')",
-                        "select errand_internal.unheld_jobs_v1(1, 0, '{}', '{}', '{}')",
+                        "select errand_internal.unlisted_jobs_v1(1, 0, '{}', '{}', '{}')",
                         "select errand_internal.refresh_statistics_v1()",
                         "select errand_internal.promote_v1(10, '-infinity')", "select errand_internal.rescue_v1(0)",
                         "select errand_internal.make_partitions_v1(days_ahead => 9)", "select * from errand.metrics()",

@@ -41,7 +41,7 @@ import Testing
                 update errand.job
                 set state = 'running', worker_id = \(worker), started_at = now() - interval '10 minutes'
                 """
-            let claimed = "insert into errand.claim (worker_id, claimed_at, epoch, job_ids) select \(worker)"
+            let claimed = "insert into errand.claim (worker_id, claimed_at, generation, job_ids) select \(worker)"
             for (reason, statements) in [
                 ("paused", ["select errand.pause_queue('default', 'a test')"]),
                 ("drained", ["select errand.drain_worker(\(worker), 'a test')"]),

@@ -57,8 +57,8 @@ import Testing
                 begun.removeAll { $0 == ticket }
                 transactions.end(ticket)
             default:
-                guard let place = committed.indices.randomElement(using: &random) else { continue }
-                let end = committed.remove(at: place)
+                guard let index = committed.indices.randomElement(using: &random) else { continue }
+                let end = committed.remove(at: index)
                 transactions.counted(end.number)
                 transactions.end(end.ticket)
                 counted.insert(end.number)

@@ -65,9 +65,9 @@ import Testing
     }
 
     @Test("jobs that were in two crashes are looked for every 20 ms while there are any, and else not at all")
-    func isolationDelay() {
-        #expect(IsolationPlan.released(othersWait: true) == .after(.milliseconds(20)))
-        #expect(IsolationPlan.released(othersWait: false) == .untilFound)
+    func crashReleaseDelay() {
+        #expect(CrashReleasePlan.released(othersWait: true) == .after(.milliseconds(20)))
+        #expect(CrashReleasePlan.released(othersWait: false) == .untilFound)
     }
 
     @Test("rescue reads all jobs at first and once an hour, a part with each call; a call that failed is made again")

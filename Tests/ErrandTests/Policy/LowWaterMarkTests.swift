@@ -32,7 +32,7 @@ import Testing
         #expect((0..<20).contains { MarkModel.run(seed: $0, mark: SnapshotMark()).leftBehind > 0 })
     }
 
-    @Test("the model can tell: scans that count the positions of a writer that is set aside as read leave jobs behind")
+    @Test("the model can tell: scans that count the positions of a writer that is skipped as read leave jobs behind")
     func modelFindsRashMark() {
         #expect((0..<100).contains { MarkModel.run(seed: $0, mark: RashMark()).leftBehind > 0 })
     }
@@ -91,21 +91,21 @@ import Testing
         #expect(mark.nextScan.isEmpty)
     }
 
-    @Test("a worker that adopts other workers' marks begins there, and needs no sweep below them")
+    @Test("a worker that adopts other workers' marks begins there, and needs no rescan below them")
     func catchesUp() {
         var mark = resolved(at: 10)
         mark.observe(claim(high: 20, xmax: 9, running: [7]), at: .milliseconds(1))
         mark.observe(claim(high: 30, xmax: 12, running: [7]), at: .milliseconds(200))
         mark.catchUp(with: [900, 800, 1000, 900])
         #expect(mark.starts == [900, 800, 1000, 900])
-        // The writer that was set aside has ended.
+        // The writer that was skipped has ended.
         mark.observe(claim(high: 1000, xmax: 12), at: .milliseconds(201))
         #expect(mark.starts == [800, 800, 800, 800])
         mark.catchUp(with: [1, 1, 1, 1])
         #expect(mark.starts == [800, 800, 800, 800])
     }
 
-    @Test("a job that a scan has found is swept, even if other workers' marks are beyond it")
+    @Test("a job that a scan has found is scanned again, even if other workers' marks are beyond it")
     func findSurvivesOthers() {
         var mark = resolved(at: 10)
         mark.found([nil, 4, nil, nil], by: mark.nextScan)
@@ -135,8 +135,8 @@ import Testing
         #expect(mark.starts == [900, 10, 900, 900])
     }
 
-    @Test("a sweep that is requested during a claim is made by the next one")
-    func sweepMeanwhile() {
+    @Test("a rescan that is requested during a claim is made by the next one")
+    func rescanMeanwhile() {
         var mark = resolved(at: 900)
         var under = claim(high: 900, xmax: 5)
         under.starts = mark.starts
@@ -157,8 +157,8 @@ import Testing
         #expect(mark.starts == [100, 100, 100, 100])
     }
 
-    @Test("a running writer holds the mark back, until it is set aside; its end brings a sweep")
-    func setsAside() {
+    @Test("a running writer holds the mark back, until it is skipped; its end brings a rescan")
+    func skips() {
         var mark = resolved(at: 10)
         mark.observe(claim(high: 20, xmax: 9, running: [7]), at: .milliseconds(1))
         mark.observe(claim(high: 30, xmax: 9, running: [7]), at: .milliseconds(2))
@@ -190,8 +190,8 @@ import Testing
         #expect(mark.starts == [900, 17, 10, 10])
     }
 
-    @Test("a sweep continues after its last position while batches are full")
-    func sweepGoesOn() {
+    @Test("a rescan continues after its last position while batches are full")
+    func rescanGoesOn() {
         var mark = resolved(at: 900)
         mark.found([11, nil, nil, nil], by: mark.nextScan)
         mark.observe(claim(high: 900, xmax: 5, positions: [20, 30], priority: 1, isFull: true), at: .zero)
@@ -207,7 +207,7 @@ import Testing
         #expect(mark.starts == [0, 0, 0, 0])
     }
 
-    @Test("a scan begins where the last empty one ended, except for the positions of a writer that is set aside")
+    @Test("a scan begins where the last empty one ended, except for the positions of a writer that is skipped")
     func scans() {
         var mark = resolved(at: 10)
         #expect(LowWaterMark().nextScan.isEmpty)

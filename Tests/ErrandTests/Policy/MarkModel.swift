@@ -64,7 +64,7 @@ struct SnapshotMark: Mark {
     }
 }
 
-/// The real rule, except for scans: counts all scanned positions as resolved, even those of a writer that is set aside.
+/// The real rule, except for scans: counts all scanned positions as resolved, even those of a writer that is skipped.
 struct RashMark: Mark {
     private var mark = LowWaterMark()
     private var scanned: [Int64] = [0, 0, 0, 0]
@@ -96,7 +96,7 @@ enum MarkModel {
     /// The order of a released job, which keeps its position.
     enum HandBack {
         /// Claims find it separately, and such a claim is inconclusive.
-        case apart
+        case separate
         /// The fault that the model must find: the job is ordered like all others.
         case inOrder
         /// The fault that the model must find: claims take its position for one that they have read up to.
@@ -113,7 +113,7 @@ enum MarkModel {
     ///   - trustsScans: the known fault that a scan ahead is taken to have read to the end.
     static func run(
         seed: UInt64, mark: some Mark, movesKeepPositions: Bool = false, shown: Shown = .fromBeforeTheScan,
-        restarts: Bool = false, handBack: HandBack = .apart, trustsScans: Bool = false
+        restarts: Bool = false, handBack: HandBack = .separate, trustsScans: Bool = false
     ) -> (broken: Int, leftBehind: Int) {
         var random = SeededGenerator(seed: seed)
         var world = World(movesKeepPositions: movesKeepPositions, shown: shown, handBack: handBack)
@@ -373,7 +373,7 @@ enum MarkModel {
                 let taken = world.take(priority, behind: starts[priority - 1], limit: left)
                 positions[priority - 1] = taken.positions
                 left -= taken.positions.count
-                if taken.isBack, world.handBack == .apart { isConclusive = false }
+                if taken.isBack, world.handBack == .separate { isConclusive = false }
             }
             if own == nil, left < limit { own = world.begin() }
             if left == limit, world.shown == .fromAfterTheScan {

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test("failures that are too far apart don't open it, and such a job comes back after a moment")
-    func apart() async throws {
+    func spread() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(Noop())

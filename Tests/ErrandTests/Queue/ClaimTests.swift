@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("a job that was running in three crashes is set aside")
+    @Test("a job that was running in three crashes fails")
     func threeCrashes() async throws {
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(Noop())
@@ -199,7 +199,7 @@ extension Database {
     ) async throws -> Claim.Reply {
         let claim = Claim(
             queue: "default", kinds: ["noop"], workerID: worker, limit: limit, starts: starts, priorities: priorities,
-            isDurable: true, beginsNow: limit, takesSuspect: true, epoch: 0)
+            isDurable: true, beginsNow: limit, takesCrashed: true, generation: 0)
         return try claim.reply(await query(claim.statement))
     }
 }

@@ -35,11 +35,11 @@ struct ManualWorker {
     /// A claim that has not run yet.
     func claiming(
         _ limit: Int, kinds: [String] = ["noop"], queue: String = "default", from starts: [Int64] = [0, 0, 0, 0],
-        beginsNow: Int? = nil, takesSuspect: Bool = true
+        beginsNow: Int? = nil, takesCrashed: Bool = true
     ) -> Claim {
         Claim(
             queue: queue, kinds: kinds, workerID: id, limit: limit, starts: starts, priorities: [1, 2, 3, 4],
-            isDurable: true, beginsNow: beginsNow ?? limit, takesSuspect: takesSuspect, epoch: 0)
+            isDurable: true, beginsNow: beginsNow ?? limit, takesCrashed: takesCrashed, generation: 0)
     }
 
     /// Writes the jobs' outcomes, and releases jobs that wait for their slots, in one transaction. Returns the refused

@@ -298,8 +298,8 @@ import Testing
             let isInOrder = try await database.query(
                 Statement(
                     """
-                    select bool_and((job.payload ->> 'sleep_ms')::int = place - 1)
-                    from unnest($1) with ordinality as one(id, place)
+                    select bool_and((job.payload ->> 'sleep_ms')::int = ordinal - 1)
+                    from unnest($1) with ordinality as one(id, ordinal)
                     join errand.job on job.id = one.id
                     """, [ids]))
             #expect(try isInOrder.scalar(Bool.self))
@@ -333,7 +333,7 @@ import Testing
         }
     }
 
-    @Test("a job that is too late when its turn comes is obsolete, and never starts")
+    @Test("a job that is too late when a claim reads it is obsolete, and never starts")
     func tooLate() async throws {
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)
@@ -348,7 +348,7 @@ import Testing
     }
 
     @Test("tags, trace, limit and subject stay with a job to its end, and come back when it is retried")
-    func kept() async throws {
+    func stays() async throws {
         try await withTestDatabase { database, _ in
             let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
             let queue = Queue(database: database)

@@ -288,7 +288,7 @@ import Testing
             for round in 0..<20 where found.isEmpty {
                 let claim = Claim(
                     queue: "default", kinds: ["noop"], workerID: worker.id, limit: 10, starts: mark.starts,
-                    priorities: [1, 2, 3, 4], isDurable: true, beginsNow: 10, takesSuspect: true, epoch: 0)
+                    priorities: [1, 2, 3, 4], isDurable: true, beginsNow: 10, takesCrashed: true, generation: 0)
                 let reply = try claim.reply(await database.query(claim.statement))
                 if let observation = reply.observation { mark.observe(observation, at: .seconds(round)) }
                 found += reply.jobs.map(\.id)

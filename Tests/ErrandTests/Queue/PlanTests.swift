@@ -27,7 +27,8 @@ import Testing
                 ],
                 "unheld": [
                     Statement(
-                        "select errand_internal.unheld_jobs_v1($1, 1, '{}', '{}', $2)", [worker.id, [jobs[0].position]])
+                        "select errand_internal.unlisted_jobs_v1($1, 1, '{}', '{}', $2)",
+                        [worker.id, [jobs[0].position]])
                 ],
             ]
             for (way, statements) in ways {
@@ -47,7 +48,7 @@ import Testing
     }
 
     @Test("what a worker held is found without a read of what waits")
-    func held() async throws {
+    func blocked() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
                 "select errand.enqueue_payloads_v1('noop', array_fill('{}'::jsonb, array[1000])) from generate_series(1, 20)"

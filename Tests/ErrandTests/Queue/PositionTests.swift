@@ -19,8 +19,8 @@ import Testing
                 """#
             ),
         ])
-    func found(from place: String, by move: String) async throws {
-        try await isFound(enqueuedBy: "select errand.enqueue('noop', unique_key => 'k', \(place))", movedBy: move)
+    func found(from state: String, by move: String) async throws {
+        try await isFound(enqueuedBy: "select errand.enqueue('noop', unique_key => 'k', \(state))", movedBy: move)
     }
 
     @Test("a job that becomes one of another kind is found by a claim that starts at the mark of that kind's workers")
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test("a job that stays in its queue and priority keeps its position")
-    func kept() async throws {
+    func stays() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.enqueue('noop', unique_key => 'k')")
             for call in [

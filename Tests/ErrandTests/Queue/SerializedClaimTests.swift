@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 @Suite("Large claims, one after the other") struct SerializedClaimTests {
-    private let holdsTurn = """
+    private let holdsLock = """
         exists (
             select from pg_locks
             where relation = 'errand.claims_lock'::regclass and granted
@@ -23,7 +23,7 @@ import Testing
                 let statement = claim.statement
                 try await database.transaction { transaction in
                     try await transaction.execute(statement)
-                    let row = try await transaction.query(Statement("select \(holdsTurn)"))
+                    let row = try await transaction.query(Statement("select \(holdsLock)"))
                     #expect(try row.scalar(Bool.self) == isSerialized)
                 }
             }
@@ -33,7 +33,7 @@ import Testing
             try await database.transaction { transaction in
                 try await transaction.execute("select errand_internal.release_v1('{a}')")
                 try await transaction.execute(behind)
-                let row = try await transaction.query(Statement("select \(holdsTurn)"))
+                let row = try await transaction.query(Statement("select \(holdsLock)"))
                 #expect(try !row.scalar(Bool.self))
             }
         }

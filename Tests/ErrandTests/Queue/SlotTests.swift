@@ -231,7 +231,7 @@ import Testing
     }
 
     @Test(
-        "a job whose turn has come gets no slot of one behind it that a lowered limit has no room for",
+        "a job that comes next gets no slot of one behind it that a lowered limit has no room for",
         arguments: [0, 1])
     func swappedBeyond(limit: Int) async throws {
         try await withTestDatabase { database, _ in

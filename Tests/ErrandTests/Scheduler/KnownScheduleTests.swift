@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test("a schedule that another session has locked waits for the next read, even if a part of it was recorded")
-    func held() {
+    func blocked() {
         for recorded in [nil, time(10)] {
             var known = KnownSchedule(stored(lastTick: 0))
             known.recorded(through: recorded, isAll: false, at: start)

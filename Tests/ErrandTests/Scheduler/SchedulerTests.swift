@@ -299,11 +299,11 @@ import Testing
             try await database.execute("select errand.put_schedule('fast', 'every 1 s', 'noop')")
             try await database.execute("update errand.schedule set last_tick = now() - interval '1 day'")
             let record: Statement = """
-                with turn as materialized (
+                with batch as materialized (
                     select pg_advisory_xact_lock(1)
                 )
                 select settled.is_recorded
-                from turn, errand_internal.record_ticks_v1(
+                from batch, errand_internal.record_ticks_v1(
                     '{fast}', '{1}', array[date_trunc('hour', now())], '{skipped}', '{null}', '{null}') as settled
                 """
             let late = try await database.transaction { transaction in

@@ -67,8 +67,8 @@ import Testing
             let types = try #require(
                 try await database.word(
                     """
-                    select string_agg(format('$%s', place), ', ')
-                    from generate_series(1, (select pronargs from pg_proc where oid = 'errand_internal.claim_v1'::regproc)) as place
+                    select string_agg(format('$%s', ordinal), ', ')
+                    from generate_series(1, (select pronargs from pg_proc where oid = 'errand_internal.claim_v1'::regproc)) as ordinal
                     """))
             try await database.execute("create schema hidden")
             try await database.execute("alter function errand_internal.claim_v1 set schema hidden")
@@ -125,8 +125,8 @@ import Testing
         }
     }
 
-    @Test("a worker id in doubt keeps its lease while no new one can be registered")
-    func doubtful() async throws {
+    @Test("a worker id of a lost claim keeps its lease while no new one can be registered")
+    func retiring() async throws {
         let isOpen = Mutex(false)
         let handler = SlowHandler { _ in
             while !isOpen.withLock(\.self) { try await Task.sleep(for: .milliseconds(5)) }

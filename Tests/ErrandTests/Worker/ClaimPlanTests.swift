@@ -31,13 +31,13 @@ import Testing
     func refused() {
         var plan = ClaimPlan()
         plan.failed(retryAt: now + .seconds(1))
-        #expect(plan.delay(at: now) == nil && !plan.isApart)
+        #expect(plan.delay(at: now) == nil && !plan.isRefused)
         plan.refused()
         plan.failed(retryAt: now + .seconds(1))
-        #expect(plan.isApart && plan.delay(at: now) == .seconds(1))
+        #expect(plan.isRefused && plan.delay(at: now) == .seconds(1))
         #expect(plan.delay(at: now + .seconds(1)) == nil)
         plan.succeeded()
-        #expect(!plan.isApart && plan.delay(at: now) == nil)
+        #expect(!plan.isRefused && plan.delay(at: now) == nil)
     }
 
     @Test("a connection adopts the marks of the other one before it claims, and a restart forgets those of both")
@@ -45,22 +45,22 @@ import Testing
         var plan = ClaimPlan()
         plan.catchUp(with: [10, 20, 30, 40])
         #expect(plan.starts(of: .first) == [10, 20, 30, 40] && plan.starts(of: .second) == [10, 20, 30, 40])
-        plan.observed(observation(high: 100), isDeep: true, on: .second, at: .zero)
-        plan.observed(observation(high: 200), isDeep: true, on: .second, at: .zero)
-        #expect(plan.isDeep && plan.starts(of: .second)[0] > 10)
+        plan.observed(observation(high: 100), hasBacklog: true, on: .second, at: .zero)
+        plan.observed(observation(high: 200), hasBacklog: true, on: .second, at: .zero)
+        #expect(plan.hasBacklog && plan.starts(of: .second)[0] > 10)
         #expect(plan.starts(of: .first) == plan.starts(of: .second))
         plan.restart(at: nil)
         #expect(plan.starts(of: .first) == [0, 0, 0, 0] && plan.starts(of: .second) == [0, 0, 0, 0])
     }
 
-    @Test("large claims of a deep queue run one after the other, small ones at the same time")
+    @Test("large claims of a backlog run one after the other, small ones at the same time")
     func serialized() {
         var plan = ClaimPlan()
         #expect(!plan.isSerialized(limit: 500))
-        plan.observed(observation(high: 100), isDeep: true, on: .first, at: .zero)
+        plan.observed(observation(high: 100), hasBacklog: true, on: .first, at: .zero)
         #expect(plan.isSerialized(limit: 500) && plan.isSerialized(limit: 100))
         #expect(!plan.isSerialized(limit: 99) && !plan.isSerialized(limit: 1))
-        plan.observed(observation(high: 200), isDeep: false, on: .first, at: .zero)
+        plan.observed(observation(high: 200), hasBacklog: false, on: .first, at: .zero)
         #expect(!plan.isSerialized(limit: 500))
     }
 
@@ -68,7 +68,8 @@ import Testing
     func restored() {
         var plan = ClaimPlan()
         plan.catchUp(with: [1000, 1000, 1000, 1000])
-        plan.observed(observation(high: 50, starts: [1000, 1000, 1000, 1000]), isDeep: false, on: .first, at: .zero)
+        plan.observed(
+            observation(high: 50, starts: [1000, 1000, 1000, 1000]), hasBacklog: false, on: .first, at: .zero)
         #expect(plan.starts(of: .first).allSatisfy { $0 <= 50 } && plan.starts(of: .second).allSatisfy { $0 <= 50 })
     }
 

@@ -10,14 +10,14 @@ import Testing
     "A worker with fewer connections than it needs",
     .enabled(if: !TestServer.isPooled, "a pooler in transaction mode shares its connections by itself"))
 struct ConnectionShareTests {
-    @Test("under a login's limit, jobs are promoted, run and completed in turns", arguments: 1...4)
+    @Test("under a login's limit, jobs are promoted, run and completed on shared connections", arguments: 1...4)
     func login(limit: Int) async throws {
         try await withTestDatabase { database, configuration in
             let name = "few_\(UUID().uuidString.prefix(8).lowercased())"
             try await database.execute(
                 Statement("create role \(name) login connection limit \(limit) in role errand_worker"))
             let url = try TestServer.url(of: configuration, directly: true, user: name)
-            try await expectTurns(on: limit, PostgresConfiguration(url: url), database)
+            try await expectSharing(on: limit, PostgresConfiguration(url: url), database)
             try await database.execute(Statement("drop role \(name)"))
         }
     }
@@ -27,11 +27,11 @@ struct ConnectionShareTests {
         try await withTestDatabase { database, _ in
             let bouncer = try await Bouncer(before: database, mode: "session", poolSize: 3)
             defer { bouncer.stop() }
-            try await expectTurns(on: 3, bouncer.configuration, database)
+            try await expectSharing(on: 3, bouncer.configuration, database)
         }
     }
 
-    @Test("a worker whose database grants enough connections takes no turns")
+    @Test("a worker whose database grants enough connections shares none")
     func enough() async throws {
         try await withTestDatabase { database, _ in
             let shared = WorkerState(
@@ -44,7 +44,7 @@ struct ConnectionShareTests {
     }
 
     /// Has a worker run jobs that use the database, one of which is due later.
-    private func expectTurns(
+    private func expectSharing(
         on granted: Int, _ configuration: PostgresConfiguration, _ database: Database
     ) async throws {
         let few = Database(configuration: configuration, logger: Logger(label: "test"))

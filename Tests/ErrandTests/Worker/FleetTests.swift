@@ -9,7 +9,7 @@ import Testing
     /// Enters three workers that do housekeeping, but only by name: heartbeats come for as long as they are in the
     /// table, and nothing else.
     private func enterOlder(_ database: Database) async throws {
-        for _ in 1...MaintenanceTurn.workers {
+        for _ in 1...MaintenanceElection.workers {
             try await database.execute(
                 """
                 select errand_internal.register_worker_v1('older', '1', '1 hour', '{other}', '[]', housekeeping => true)

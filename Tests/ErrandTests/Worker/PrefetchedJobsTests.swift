@@ -57,9 +57,9 @@ private struct Mixed: Job {
             try await queue.enqueue(all: (0..<700).map { Mixed(waits: $0 % 10 == 9) })
             #expect(try await database.drains(within: .seconds(120)))
         }
-        let places = begun.withLock { begun in begun.enumerated().map { ($0.offset, $0.element) } }
+        let starts = begun.withLock { begun in begun.enumerated().map { ($0.offset, $0.element) } }
         // A claim returns up to 500 waiting jobs. No job is passed by more than that.
-        for (place, id) in places { #expect(place - Int(id) < 550, "job \(id) began as number \(place)") }
+        for (start, id) in starts { #expect(start - Int(id) < 550, "job \(id) began as number \(start)") }
     }
 
     @Test("prefetched jobs behind long jobs are released without using an attempt")

@@ -101,8 +101,8 @@ import Testing
         #expect(model.running == [4, 1, 4], "\(model)")
     }
 
-    @Test("one slot goes round: no database waits longer than a turn of each other one", arguments: [2, 3, 5])
-    func turns(workers: Int) {
+    @Test("one slot rotates: no database waits longer than a rotation of each other one", arguments: [2, 3, 5])
+    func rotates(workers: Int) {
         var model = Model(slots: 1, workers: workers)
         model.waiting = [Int](repeating: 1_000_000, count: workers)
         var last = [Duration](repeating: .zero, count: workers)
@@ -115,12 +115,12 @@ import Testing
             }
             for worker in 0..<workers { model.begin(worker) }
             for worker in 0..<workers where model.running[worker] > 0 { last[worker] = model.time }
-            #expect(last.allSatisfy { model.time - $0 <= SlotShares.turn * workers + .milliseconds(10) })
+            #expect(last.allSatisfy { model.time - $0 <= SlotShares.rotation * workers + .milliseconds(10) })
         }
     }
 
     @Test("without a need elsewhere a worker keeps its slots, so that its next job begins at once")
-    func kept() {
+    func stays() {
         var shares = SlotShares(slots: 4)
         let (first, second) = (shares.join(), shares.join())
         #expect(shares.update(first, running: 0, demand: .max, at: .zero).grant == 4)

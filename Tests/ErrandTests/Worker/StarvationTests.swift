@@ -25,13 +25,13 @@ private struct NeedyHandler: JobHandler {
 /// The order in which jobs began and ended.
 private final class Times: Sendable {
     private let all = Mutex<(events: Int, jobs: [Int64: (begun: Int, ended: Int?)])>((0, [:]))
-    private let isHeld = Mutex(false)
+    private let isBlocked = Mutex(false)
 
     /// Keeps the jobs that fill the queue from ending, so that those behind them don't begin.
-    func hold(_ isHeld: Bool) { self.isHeld.withLock { $0 = isHeld } }
+    func block(_ isBlocked: Bool) { self.isBlocked.withLock { $0 = isBlocked } }
 
-    func waitWhileHeld() async throws {
-        while isHeld.withLock(\.self) { try await Task.sleep(for: .milliseconds(20)) }
+    func waitWhileBlocked() async throws {
+        while isBlocked.withLock(\.self) { try await Task.sleep(for: .milliseconds(20)) }
     }
 
     func begin(_ job: Int64) {
@@ -78,7 +78,7 @@ private final class Times: Sendable {
         SlowHandler { context in
             times.begin(context.id)
             try await Task.sleep(for: .milliseconds(20))
-            try await times.waitWhileHeld()
+            try await times.waitWhileBlocked()
             times.end(context.id)
         }
     }
@@ -139,7 +139,7 @@ private final class Times: Sendable {
     @Test("that probes a service, whose circuit closes after it though it waited in the queue for 12 s")
     func probe() async throws {
         try await behindBacklog { database, queue, times in
-            times.hold(true)
+            times.block(true)
             try await database.execute("select errand.resume_queue('default')")
             try await database.execute("select errand.circuit_open('store', 'test', now())")
             try await fill(queue, 100)
@@ -154,7 +154,7 @@ private final class Times: Sendable {
                 "update errand.circuit set released_at = released_at - interval '12 seconds'")
             let needy = try await database.query("select id from errand.job where kind = 'needy'").scalar(Int64.self)
             try await fill(queue, 900)
-            times.hold(false)
+            times.block(false)
             #expect(try await database.becomes("count(*) = 1 from errand.circuit where opened_at is null"))
             let passed = try #require(times.mostPassed([needy]))
             #expect(passed <= Self.most)

@@ -9,8 +9,8 @@ extension Database {
             Statement(
                 """
                 select (
-                    select string_agg(coalesce(value, ''), '|' order by place)
-                    from json_each_text(to_json(answer)) with ordinality as field(key, value, place)
+                    select string_agg(coalesce(value, ''), '|' order by ordinal)
+                    from json_each_text(to_json(answer)) with ordinality as field(key, value, ordinal)
                 )
                 from (\(sql)) as answer
                 """))

@@ -50,7 +50,7 @@ import Testing
             "a photo of an event that its host deletes", given: event(each: 9, inAll: 9), host("delete"),
             """
             select status
-            from (select coalesce((select id from events.event), gen_random_uuid()) as id) as known,
+            from (select coalesce((select id from events.event), gen_random_uuid()) as id) as drawn,
                 events.add_photo(id, 'ben', 'events/' || id || '/1.jpg')
             """, "no_event", holds: "not exists (select from media.photo)"),
         Race(

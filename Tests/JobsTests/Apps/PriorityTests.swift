@@ -12,7 +12,7 @@ import Testing
             try await database.execute("select errand.enqueue('noop')")
             #expect(try await database.becomes("not exists (select from errand.job)"))
             // In one transaction: no claim sees the first of them alone.
-            let kinds = ["daily_quote", "event_purge", "invite_expiry", "object_removal", "removal_sweep"]
+            let kinds = ["daily_quote", "event_purge", "invite_expiry", "object_removal", "removal_cleanup"]
             try await database.execute(
                 Statement(
                     """

@@ -6,7 +6,7 @@ import Postgres
 @testable import Jobs
 
 /// A subscriber's time zone and local time, `HH:MM`.
-struct Place: Sendable, CustomStringConvertible {
+struct LocalTime: Sendable, CustomStringConvertible {
     let zone: String
     let time: String
 
@@ -16,21 +16,31 @@ struct Place: Sendable, CustomStringConvertible {
 
     /// Times that clocks skip and repeat, midnight, its last minute, and plain ones.
     static let all = [
-        Place("Europe/Paris", "02:30"), Place("Europe/London", "01:30"), Place("Europe/Lisbon", "01:00"),
-        Place("Europe/Moscow", "08:00"), Place("Europe/Chisinau", "02:59"), Place("Europe/Istanbul", "00:00"),
-        Place("Atlantic/Azores", "00:30"), Place("America/Nuuk", "23:30"), Place("America/Scoresbysund", "23:59"),
-        Place("America/New_York", "01:30"), Place("America/Chicago", "02:30"), Place("America/Los_Angeles", "02:00"),
-        Place("America/St_Johns", "23:30"), Place("Canada/Newfoundland", "00:00"), Place("America/Havana", "00:30"),
-        Place("America/Santiago", "00:00"),
-        Place("America/Asuncion", "23:59"), Place("America/Sao_Paulo", "07:45"), Place("America/Caracas", "12:00"),
-        Place("America/Miquelon", "02:00"), Place("Pacific/Easter", "22:30"), Place("Pacific/Pago_Pago", "23:59"),
-        Place("Pacific/Kiritimati", "00:00"), Place("Pacific/Apia", "03:30"), Place("Pacific/Auckland", "02:30"),
-        Place("Pacific/Chatham", "02:45"), Place("Pacific/Norfolk", "02:30"), Place("Pacific/Marquesas", "09:30"),
-        Place("Australia/Lord_Howe", "02:15"), Place("Australia/Adelaide", "02:30"), Place("Australia/Eucla", "08:45"),
-        Place("Asia/Kathmandu", "09:00"), Place("Asia/Kolkata", "06:30"), Place("Asia/Tehran", "00:00"),
-        Place("Asia/Beirut", "00:30"), Place("Asia/Gaza", "01:30"), Place("Asia/Jerusalem", "02:30"),
-        Place("Asia/Pyongyang", "23:45"), Place("Africa/Cairo", "00:30"), Place("Africa/Casablanca", "02:30"),
-        Place("Africa/El_Aaiun", "02:59"), Place("Antarctica/Troll", "02:00"), Place("UTC", "00:00"),
+        LocalTime("Europe/Paris", "02:30"), LocalTime("Europe/London", "01:30"), LocalTime("Europe/Lisbon", "01:00"),
+        LocalTime("Europe/Moscow", "08:00"), LocalTime("Europe/Chisinau", "02:59"),
+        LocalTime("Europe/Istanbul", "00:00"),
+        LocalTime("Atlantic/Azores", "00:30"), LocalTime("America/Nuuk", "23:30"),
+        LocalTime("America/Scoresbysund", "23:59"),
+        LocalTime("America/New_York", "01:30"), LocalTime("America/Chicago", "02:30"),
+        LocalTime("America/Los_Angeles", "02:00"),
+        LocalTime("America/St_Johns", "23:30"), LocalTime("Canada/Newfoundland", "00:00"),
+        LocalTime("America/Havana", "00:30"),
+        LocalTime("America/Santiago", "00:00"),
+        LocalTime("America/Asuncion", "23:59"), LocalTime("America/Sao_Paulo", "07:45"),
+        LocalTime("America/Caracas", "12:00"),
+        LocalTime("America/Miquelon", "02:00"), LocalTime("Pacific/Easter", "22:30"),
+        LocalTime("Pacific/Pago_Pago", "23:59"),
+        LocalTime("Pacific/Kiritimati", "00:00"), LocalTime("Pacific/Apia", "03:30"),
+        LocalTime("Pacific/Auckland", "02:30"),
+        LocalTime("Pacific/Chatham", "02:45"), LocalTime("Pacific/Norfolk", "02:30"),
+        LocalTime("Pacific/Marquesas", "09:30"),
+        LocalTime("Australia/Lord_Howe", "02:15"), LocalTime("Australia/Adelaide", "02:30"),
+        LocalTime("Australia/Eucla", "08:45"),
+        LocalTime("Asia/Kathmandu", "09:00"), LocalTime("Asia/Kolkata", "06:30"), LocalTime("Asia/Tehran", "00:00"),
+        LocalTime("Asia/Beirut", "00:30"), LocalTime("Asia/Gaza", "01:30"), LocalTime("Asia/Jerusalem", "02:30"),
+        LocalTime("Asia/Pyongyang", "23:45"), LocalTime("Africa/Cairo", "00:30"),
+        LocalTime("Africa/Casablanca", "02:30"),
+        LocalTime("Africa/El_Aaiun", "02:59"), LocalTime("Antarctica/Troll", "02:00"), LocalTime("UTC", "00:00"),
     ]
 
     /// The schedule of the engine that ticks at this local time.
@@ -64,11 +74,11 @@ extension Database {
     }
 
     /// A subscription that was made at this time.
-    func subscribe(_ user: String, _ place: Place, at time: String) async throws {
+    func subscribe(_ user: String, _ local: LocalTime, at time: String) async throws {
         try await execute(
             Statement(
                 "select quotes.set_subscription($1, $2::text::time, $3, $4::text::timestamptz)",
-                [user, place.time, place.zone, time]))
+                [user, local.time, local.zone, time]))
     }
 
     /// Runs a batch at this time, and returns the pushes as `user day`.
@@ -87,7 +97,7 @@ extension Database {
                 insert into quotes.subscription (user_id, local_time, time_zone, next_day, next_at)
                 select 'user-' || n, due_at at time zone $3, $3, (due_at at time zone $3)::date, due_at
                 from generate_series(1, $1::int4) as n
-                cross join (select ($2 || ' 08:00+00')::timestamptz as due_at) as known
+                cross join (select ($2 || ' 08:00+00')::timestamptz as due_at) as given
                 """, [count, day, zone]))
     }
 }

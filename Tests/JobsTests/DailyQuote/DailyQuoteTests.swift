@@ -24,7 +24,7 @@ import Testing
                 Statement(
                     "select ($1 || ' 00:00+00')::timestamptz, ($2 || ' 00:00+00')::timestamptz", [span.from, span.to])
             )[0].decode(Timestamp.self, Timestamp.self)
-            for place in Place.all where span.zones?.contains(place.zone) ?? true {
+            for local in LocalTime.all where span.zones?.contains(local.zone) ?? true {
                 let pushes = try await database.query(
                     Statement(
                         """
@@ -37,16 +37,16 @@ import Testing
                             where push.due_at < $4
                         )
                         select day - date '2000-01-01', due_at from push order by due_at
-                        """, [place.zone, place.time, bounds.0, bounds.1])
+                        """, [local.zone, local.time, bounds.0, bounds.1])
                 ).map { try $0.decode(Int.self, Timestamp.self) }
                 let last = try #require(pushes.last)
                 #expect(pushes.count >= 365)
-                let ticks = try place.schedule().ticks(after: bounds.0, through: last.1)
-                #expect(pushes.map(\.1) == ticks, "\(place)")
+                let ticks = try local.schedule().ticks(after: bounds.0, through: last.1)
+                #expect(pushes.map(\.1) == ticks, "\(local)")
                 // No day twice, and none left out but Samoa's 30 December 2011, which never was.
                 let days = zip(pushes, pushes.dropFirst()).filter { $1.0 - $0.0 != 1 }.map { $0.0.0 }
-                let isSamoa = place.zone == "Pacific/Apia" && span.from < "2012"
-                #expect(days == (isSamoa ? [4_380] : []), "\(place)")
+                let isSamoa = local.zone == "Pacific/Apia" && span.from < "2012"
+                #expect(days == (isSamoa ? [4_380] : []), "\(local)")
             }
         }
     }
@@ -57,7 +57,7 @@ import Testing
     func changes(first: String) async throws {
         try await withTestDatabase { database, _ in
             try await database.recordPushes()
-            for place in Place.all { try await database.subscribe(place.zone, place, at: "\(first) 00:00+00") }
+            for local in LocalTime.all { try await database.subscribe(local.zone, local, at: "\(first) 00:00+00") }
             try await database.execute(
                 Statement(
                     """
@@ -90,11 +90,11 @@ import Testing
                 """
                 select subscriber.time_zone, day, count
                 from quotes.subscription as subscriber
-                cross join (select date '\(first)' + n as day from generate_series(2, 6) as n) as known
+                cross join (select date '\(first)' + n as day from generate_series(2, 6) as n) as given
                 cross join lateral (
                     select count(*), min(at)
                     from public.sent
-                    where sent.user_id = subscriber.user_id and sent.day = known.day
+                    where sent.user_id = subscriber.user_id and sent.day = given.day
                 ) as pushed
                 cross join errand_internal.clock_first_shows(day + local_time, time_zone) as due_at
                 where count <> 1 or min not between due_at and due_at + interval '60 s'
@@ -168,10 +168,10 @@ import Testing
     func downtime() async throws {
         try await withTestDatabase { database, _ in
             try await database.recordPushes()
-            try await database.subscribe("morning", Place("UTC", "06:00"), at: "2026-11-20 00:00+00")
-            try await database.subscribe("evening", Place("UTC", "22:00"), at: "2026-11-20 00:00+00")
-            try await database.subscribe("tokyo", Place("Asia/Tokyo", "23:00"), at: "2026-11-20 00:00+00")
-            try await database.subscribe("midnight", Place("UTC", "23:59"), at: "2026-11-20 00:00+00")
+            try await database.subscribe("morning", LocalTime("UTC", "06:00"), at: "2026-11-20 00:00+00")
+            try await database.subscribe("evening", LocalTime("UTC", "22:00"), at: "2026-11-20 00:00+00")
+            try await database.subscribe("tokyo", LocalTime("Asia/Tokyo", "23:00"), at: "2026-11-20 00:00+00")
+            try await database.subscribe("midnight", LocalTime("UTC", "23:59"), at: "2026-11-20 00:00+00")
             // Six hours down: Tokyo's 20 November is over.
             #expect(try await database.pushes(at: "2026-11-20 20:00+00") == ["morning 2026-11-20"])
             #expect(
@@ -194,13 +194,13 @@ import Testing
     func setBack() async throws {
         try await withTestDatabase { database, _ in
             try await database.recordPushes()
-            let place = Place("Europe/Paris", "08:00")
-            try await database.subscribe("anna", place, at: "2026-11-24 00:00+00")
+            let local = LocalTime("Europe/Paris", "08:00")
+            try await database.subscribe("anna", local, at: "2026-11-24 00:00+00")
             #expect(try await database.pushes(at: "2026-11-24 07:00:05+00") == ["anna 2026-11-24"])
             #expect(try await database.pushes(at: "2026-11-23 07:00:05+00") == [])
             // Neither do changes.
-            try await database.subscribe("anna", Place("Europe/Paris", "09:00"), at: "2026-11-23 07:01+00")
-            try await database.subscribe("anna", place, at: "2026-11-23 07:02+00")
+            try await database.subscribe("anna", LocalTime("Europe/Paris", "09:00"), at: "2026-11-23 07:01+00")
+            try await database.subscribe("anna", local, at: "2026-11-23 07:02+00")
             for day in [23, 24] { #expect(try await database.pushes(at: "2026-11-\(day) 23:00+00") == []) }
             #expect(try await database.pushes(at: "2026-11-25 07:00:05+00") == ["anna 2026-11-25"])
         }

@@ -11,16 +11,16 @@ import Testing
     func again() async throws {
         try await withTestDatabase { database, _ in
             try await database.recordPushes()
-            let place = Place("Europe/Paris", "08:00")
-            try await database.subscribe("anna", place, at: "2026-11-24 06:00+00")
+            let local = LocalTime("Europe/Paris", "08:00")
+            try await database.subscribe("anna", local, at: "2026-11-24 06:00+00")
             let before = try await database.lines("select * from quotes.subscription")
-            try await database.subscribe("anna", place, at: "2026-11-24 06:30+00")
-            try await database.subscribe("anna", place, at: "2026-11-24 07:00:03+00")
+            try await database.subscribe("anna", local, at: "2026-11-24 06:30+00")
+            try await database.subscribe("anna", local, at: "2026-11-24 07:00:03+00")
             #expect(try await database.lines("select * from quotes.subscription") == before)
             // It is due: a change to an earlier time leaves the day its push, one to a later time moves it.
-            try await database.subscribe("anna", Place("Europe/Paris", "07:00"), at: "2026-11-24 07:00:04+00")
-            try await database.subscribe("ben", place, at: "2026-11-24 06:00+00")
-            try await database.subscribe("ben", Place("Europe/Paris", "21:00"), at: "2026-11-24 07:00:04+00")
+            try await database.subscribe("anna", LocalTime("Europe/Paris", "07:00"), at: "2026-11-24 07:00:04+00")
+            try await database.subscribe("ben", local, at: "2026-11-24 06:00+00")
+            try await database.subscribe("ben", LocalTime("Europe/Paris", "21:00"), at: "2026-11-24 07:00:04+00")
             #expect(try await database.pushes(at: "2026-11-24 07:00:05+00") == ["anna 2026-11-24"])
             #expect(
                 try await database.lines(
@@ -33,8 +33,8 @@ import Testing
     func stops() async throws {
         try await withTestDatabase { database, _ in
             try await database.recordPushes()
-            let place = Place("UTC", "08:00")
-            for user in ["anna", "ben"] { try await database.subscribe(user, place, at: "2026-11-24 00:00+00") }
+            let local = LocalTime("UTC", "08:00")
+            for user in ["anna", "ben"] { try await database.subscribe(user, local, at: "2026-11-24 00:00+00") }
             #expect(
                 try await database.lines("select quotes.unsubscribe('anna'), quotes.unsubscribe('anna')") == [
                     "true|false"
@@ -43,7 +43,7 @@ import Testing
             #expect(try await database.pushes(at: "2026-11-24 08:00:05+00") == ["ben 2026-11-24"])
             try await database.execute("select quotes.unsubscribe('ben')")
             for user in ["anna", "ben"] {
-                try await database.subscribe(user, Place("UTC", "08:02"), at: "2026-11-24 08:01+00")
+                try await database.subscribe(user, LocalTime("UTC", "08:02"), at: "2026-11-24 08:01+00")
             }
             #expect(try await database.pushes(at: "2026-11-24 08:02:05+00") == ["anna 2026-11-24"])
             #expect(
@@ -103,7 +103,7 @@ import Testing
     func journeys(seed: Double) async throws {
         try await withTestDatabase { database, _ in
             try await database.recordPushes()
-            try await database.execute("create table public.place (user_id text, at timestamptz, zone text)")
+            try await database.execute("create table public.local (user_id text, at timestamptz, zone text)")
             try await database.execute(Statement(Self.travel(seed: seed)))
             #expect(try await database.number("select count(*) from public.sent") > 300)
             #expect(
@@ -114,7 +114,7 @@ import Testing
                 select user_id, at, zone, before
                 from (
                     select user_id, at, zone, lag(at) over (partition by user_id order by at) as before
-                    from public.place
+                    from public.local
                 ) as pushed
                 where (at at time zone zone)::date <= (before at time zone zone)::date
                 """)
@@ -124,7 +124,7 @@ import Testing
                 """
                 select max(extract(epoch from gap) / 3600)::int
                 from (
-                    select at - lag(at) over (partition by user_id order by at) as gap from public.place
+                    select at - lag(at) over (partition by user_id order by at) as gap from public.local
                 ) as gaps
                 """)
             #expect(longest < 96)
@@ -154,7 +154,7 @@ import Testing
                 end loop;
                 perform quotes.send_due_v1(at_time => at_time);
                 for who in update public.sent set at = at_time where at is null returning user_id loop
-                    insert into public.place
+                    insert into public.local
                     select who.user_id, at_time, time_zone from quotes.subscription where user_id = who.user_id;
                     continue when random() < 0.4;
                     if random() < 0.3 then

@@ -53,8 +53,8 @@ import Testing
             #expect(try await database.lines(seen) == ["true|true"])
             #expect(try await database.lines("select devices.device_offline('token-1')") == ["true"])
             #expect(try await database.lines(seen) == ["false|true"])
-            #expect(try await database.lines("select devices.forget('token-1', 'anna')") == ["false"])
-            #expect(try await database.lines("select devices.forget('token-1')") == ["true"])
+            #expect(try await database.lines("select devices.unregister('token-1', 'anna')") == ["false"])
+            #expect(try await database.lines("select devices.unregister('token-1')") == ["true"])
             #expect(try await database.number("select count(*) from devices.device") == 0)
         }
     }

@@ -76,7 +76,7 @@ import Testing
 
     @Test(
         "E1: an event is purged its own days after its end, or start, by an index; an edit moves that, and purges none")
-    func kept() async throws {
+    func stays() async throws {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("events-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: root) }
         let store = try FolderStore(root: root)

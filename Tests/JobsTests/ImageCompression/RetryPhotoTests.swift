@@ -34,8 +34,8 @@ import Testing
         }
     }
 
-    @Test("a photo that failed takes none of its user's places, nor of its event's")
-    func places() async throws {
+    @Test("a photo that failed takes none of its user's photos, nor of its event's")
+    func quotas() async throws {
         try await withService { service in
             let database = service.database
             let event = try await database.makeEvent(each: 2, inAll: 2)

@@ -97,7 +97,7 @@ import Testing
                     let isReplaced = index < newest
                     newest = max(newest, index)
                     #expect(try await database.compress(avatars[index]) == (isReplaced ? "gone" : "staged"))
-                    #expect(try await database.deliver(avatars[index]) == (isReplaced ? nil : "kept"))
+                    #expect(try await database.deliver(avatars[index]) == (isReplaced ? nil : "delivered"))
                     #expect(try await current(database) == avatars[newest], "\(order)")
                 }
                 #expect(try await database.number("select count(*) from media.photo") == 1)
@@ -187,7 +187,7 @@ import Testing
             func next(_ source: String = "a/\(UUID().lower).jpg") async throws -> UUID {
                 let photo = try await database.submit("'\(source)', \(Self.avatar)")
                 try await database.compress(photo)
-                #expect(try await database.deliver(photo) == "kept")
+                #expect(try await database.deliver(photo) == "delivered")
                 #expect(try await current(database) == photo)
                 return photo
             }
@@ -237,7 +237,7 @@ import Testing
                 #expect(try await database.becomes(waits))
                 return delivery
             }
-            #expect(try await delivery.value == "kept")
+            #expect(try await delivery.value == "delivered")
             #expect(try await database.number("select count(*) from media.photo where purpose = 'avatar'") == 2)
         }
     }
@@ -260,7 +260,7 @@ import Testing
             #expect(Set(try await database.removals).isSuperset(of: results))
             let later = try await database.submit("'a/3.jpg', \(Self.avatar)")
             try await database.compress(later)
-            #expect(try await database.deliver(later) == "kept")
+            #expect(try await database.deliver(later) == "delivered")
         }
     }
 

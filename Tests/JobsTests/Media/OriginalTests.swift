@@ -62,7 +62,7 @@ import Testing
                 #expect(try await database.state(of: call) == "ER409", "the removal would remove the new object")
             }
             // The second delivery of the same upload, as after a lost response.
-            #expect(try await database.deliver(two) == "kept")
+            #expect(try await database.deliver(two) == "delivered")
 
             let kept = try await database.submit("'u/2.jpg', keep_original => true")
             let other = try await database.submit("'u/2.jpg'")
@@ -93,7 +93,7 @@ import Testing
             try await database.compress(third)
             try await database.deliver(third)
             #expect(try await database.removals == [])
-            #expect(try await database.deliver(upload) == "kept")
+            #expect(try await database.deliver(upload) == "delivered")
             #expect(try await database.removals == ["u/2.jpg"])
             // An attempt that was lost, and has stored it once more.
             #expect(try await database.deliver(upload) == "unwanted")

@@ -58,7 +58,7 @@ import Testing
             let database = test.database
             try await database.registerMany(101, platforms: "{fcm}")
             _ = try await database.sendToMany(101)
-            try await database.execute("select devices.forget('token-10')")
+            try await database.execute("select devices.unregister('token-10')")
             // The second batch has one push. The first one waits for the retry, and may be snoozed after 2 s before.
             #expect(Set(try await test.drain().outcomes) == [.snoozed, .succeeded])
             let states = """

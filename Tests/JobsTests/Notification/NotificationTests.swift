@@ -177,7 +177,7 @@ import Testing
             try await test.database.register("ben", "fcm", "token-2")
             try await test.database.execute("select notify.send('ben', 'For Ben alone')")
             try await test.database.register("anna", "fcm", "token-1")
-            try await test.database.execute("select devices.forget('token-2')")
+            try await test.database.execute("select devices.unregister('token-2')")
             #expect(try await test.drain().outcomes == [.cancelled, .cancelled])
             #expect(stubs.google.messages.isEmpty)
             #expect(

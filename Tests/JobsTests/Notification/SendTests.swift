@@ -145,8 +145,8 @@ import Testing
     }
 
     @Test("what is too late expires, and after 30 days all of it is deleted")
-    func sweeps() async throws {
-        try await withTestQueue([NotificationSweepHandler()]) { test in
+    func cleansUp() async throws {
+        try await withTestQueue([NotificationCleanupHandler()]) { test in
             let database = test.database
             try await database.register("ben", "fcm", "token-1")
             for _ in 1...2 { try await database.execute("select notify.send('ben', 'Ada', once => random()::text)") }
@@ -155,7 +155,7 @@ import Testing
                 update notify.delivery set not_after = now() - interval '2 minutes', reason = 'QUOTA_EXCEEDED'
                 where id = (select min(id) from notify.delivery)
                 """)
-            try await test.queue.enqueue(NotificationSweep())
+            try await test.queue.enqueue(NotificationCleanup())
             try await test.drain()
             #expect(
                 try await database.lines(
@@ -164,7 +164,7 @@ import Testing
             for table in ["message set created_at = created_at", "once set used_at = used_at"] {
                 try await database.execute(Statement("update notify.\(table) - interval '30 days'"))
             }
-            try await test.queue.enqueue(NotificationSweep())
+            try await test.queue.enqueue(NotificationCleanup())
             try await test.drain()
             for table in ["message", "delivery", "once"] {
                 #expect(try await database.number("select count(*) from notify.\(table)") == 0, "\(table)")

@@ -17,7 +17,7 @@ import Testing
             let messages = "people.export('user-4711') #> '{activity,activities}'"
             #expect(
                 try await database.lines(
-                    "select held ->> 'message' from jsonb_array_elements(\(messages)) as held order by 1")
+                    "select existing ->> 'message' from jsonb_array_elements(\(messages)) as existing order by 1")
                     == ["Hello", "Hello from Zoe"])
             let exported = try await database.lines(
                 "select app from jsonb_object_keys(people.export('user-4711')) as app order by app")
@@ -345,7 +345,7 @@ import Testing
             "errand.job", "errand.failed", "errand.history", "errand.past_failure", "errand.progress", "errand.payload",
             "errand.action", "activity.activity", "activity.change",
         ] {
-            rows += try await database.lines("select '\(table)', held::text from \(table) as held order by 2")
+            rows += try await database.lines("select '\(table)', existing::text from \(table) as existing order by 2")
         }
         return rows
     }
@@ -363,7 +363,7 @@ import Testing
         var found: [String] = []
         for table in tables {
             let count = try await database.query(
-                Statement("select count(*) from \(table) as held where strpos(held::text, $1) > 0", [text])
+                Statement("select count(*) from \(table) as existing where strpos(existing::text, $1) > 0", [text])
             ).scalar(Int.self)
             if count > 0 { found.append("\(table): \(count)") }
         }

@@ -188,14 +188,14 @@ import Testing
         }
     }
 
-    @Test("Q2: few quotes take turns, the last one can't be retired, and without any no day has one")
+    @Test("Q2: few quotes alternate, the last one can't be retired, and without any no day has one")
     func few() async throws {
         try await withTestDatabase { database, _ in
-            for count in 1...4 { try await turns(of: count, in: database) }
+            for count in 1...4 { try await rotates(of: count, in: database) }
         }
     }
 
-    private func turns(of count: Int, in database: Database) async throws {
+    private func rotates(of count: Int, in database: Database) async throws {
         try await database.execute("truncate quotes.day, quotes.cycle, quotes.quote restart identity cascade")
         #expect(try await database.lines("select quote_id from quotes.of_the_day()") == [])
         #expect(try await database.number("select quotes.rotate_v1()") == 0)
@@ -229,7 +229,7 @@ import Testing
             for column in ["category", "author"] {
                 let name = column == "category" ? "categories" : "authors"
                 let differing = """
-                    select \(column) from quotes.\(name) as known
+                    select \(column) from quotes.\(name) as existing
                     where quotes <> (
                         select count(*) from quotes.search(\(column == "category" ? "in" : "by")_\(column) => \(column), most => 1000))
                     """

@@ -37,7 +37,7 @@ import Testing
             #expect(
                 try await database.becomes(
                     "exists (select from errand.job where state = 'scheduled' and run_at > now() + interval '60 s')"))
-            #expect(try await database.lines("select state, is_kept from media.upload_status") == ["delivered|true"])
+            #expect(try await database.lines("select state, is_staged from media.upload_status") == ["delivered|true"])
             // Like an attempt whose worker was killed, or lost its lease, while the server had all of the request.
             try await service.store.put([1], at: key)
             try await confirm(database)

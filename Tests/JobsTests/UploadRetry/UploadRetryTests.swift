@@ -28,13 +28,13 @@ import Testing
             #expect(delays.count == 3)
             let row = try await service.database.query(
                 """
-                select state, attempt, is_kept, jsonb_array_length(attempts), error,
+                select state, attempt, is_staged, jsonb_array_length(attempts), error,
                     (select sha256(bytes) = sha256 from media.upload)
                 from media.upload_status
                 """)
-            let (state, attempt, isKept, errors, error, isRight) = try row[0].decode(
+            let (state, attempt, isStaged, errors, error, isRight) = try row[0].decode(
                 String.self, Int.self, Bool.self, Int.self, String.self, Bool.self)
-            #expect(state == "failed" && attempt == 4 && isKept && errors == 4 && isRight)
+            #expect(state == "failed" && attempt == 4 && isStaged && errors == 4 && isRight)
             #expect(error.contains("503 SlowDown"))
 
             try await service.database.execute(Statement("select media.retry_upload($1, 'again')", [upload]))
@@ -61,7 +61,8 @@ import Testing
             #expect(try await service.database.becomes("exists (select from errand.failed)"))
             try await service.database.execute("select errand.discard(array(select id from errand.failed), 'tidied')")
             #expect(
-                try await service.database.count("from media.upload_status where state = 'cancelled' and is_kept") == 1)
+                try await service.database.count("from media.upload_status where state = 'cancelled' and is_staged")
+                    == 1)
             try await service.database.execute(Statement("select media.retry_upload($1)", [upload]))
             #expect(
                 try await service.database.becomes(
@@ -153,7 +154,7 @@ import Testing
                 """)
             let run = try await test.run(handler, UploadRetry(upload: upload))
             #expect(run.attemptOutcome == .retried)
-            #expect(run.reason?.contains("expected one of kept, superseded, unwanted, got kept_elsewhere") == true)
+            #expect(run.reason?.contains("expected one of delivered, superseded, unwanted, got kept_elsewhere") == true)
             #expect(try await store.get(key) == [7])
             #expect(try await database.lines("select bytes, delivered_at from media.upload") == ["\\x07|"])
             try await database.execute("drop function media.delivered_v1")

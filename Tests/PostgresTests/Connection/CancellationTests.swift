@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("of a call that waits its turn on a busy connection sends nothing")
+    @Test("of a call that waits for a busy connection sends nothing")
     func notSent() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("create table numbers (n int8)")

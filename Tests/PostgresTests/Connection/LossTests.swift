@@ -20,8 +20,8 @@ import Testing
         }
     }
 
-    @Test("a statement of an open transaction has come to nothing; only a lone statement leaves a doubt")
-    func doubt() async throws {
+    @Test("a statement of an open transaction has come to nothing; only a lone statement may have run")
+    func lone() async throws {
         try await withTestDatabase(connections: 2) { database, _ in
             try await database.execute("create table numbers (n int8)")
             let inTransaction = await #expect(throws: PostgresError.self) {

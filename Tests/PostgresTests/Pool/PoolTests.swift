@@ -58,19 +58,19 @@ import Testing
             case .open = pool.insist(2), case .keep = pool.released("a", isBroken: false),
             case .keep = pool.released("b", isBroken: false)
         else { return #expect(Bool(false), "expected two to be opened") }
-        _ = pool.sweep()
+        _ = pool.trim()
         guard case .use("b") = pool.request(waiter: 3), case .waitBriefly = pool.request(waiter: 4),
             case .give("b", to: 4) = pool.released("b", isBroken: false),
             case .keep = pool.released("b", isBroken: false)
         else { return #expect(Bool(false), "expected both to use the same one") }
-        let unneeded = pool.sweep()
+        let unneeded = pool.trim()
         #expect(unneeded == ["a"])
         guard case .use("b") = pool.request(waiter: 5), case .waitBriefly = pool.request(waiter: 6),
             case .open = pool.insist(6)
         else { return #expect(Bool(false), "expected to open a new one") }
     }
 
-    @Test("if many callers wait, more connections are opened immediately, until the next sweep")
+    @Test("if many callers wait, more connections are opened immediately, until the next trim")
     func busy() {
         var pool = PoolState<String>(limit: 3, eager: 1)
         _ = pool.request(waiter: 1)
@@ -80,24 +80,24 @@ import Testing
             }
         }
         guard case .open = pool.request(waiter: 5000) else { return #expect(Bool(false), "expected to open one") }
-        _ = pool.sweep()
+        _ = pool.trim()
         guard case .waitBriefly = pool.request(waiter: 5001) else {
             return #expect(Bool(false), "expected to wait briefly")
         }
     }
 
-    @Test("connections that are idle between two sweeps are closed, except one")
-    func sweep() {
+    @Test("connections that are idle between two trims are closed, except one")
+    func trim() {
         var pool = PoolState<String>(limit: 3)
         for waiter in 1...3 { _ = pool.request(waiter: UInt64(waiter)) }
         for connection in ["a", "b", "c"] { _ = pool.released(connection, isBroken: false) }
-        let first = pool.sweep()
+        let first = pool.trim()
         #expect(first.isEmpty)
         _ = pool.request(waiter: 4)
         _ = pool.released("c", isBroken: false)
-        let second = pool.sweep()
+        let second = pool.trim()
         #expect(second == ["a", "b"])
-        let third = pool.sweep()
+        let third = pool.trim()
         #expect(third.isEmpty)
         guard case .use("c") = pool.request(waiter: 5), case .open = pool.request(waiter: 6) else {
             return #expect(Bool(false), "expected the one that was left, then a new one")

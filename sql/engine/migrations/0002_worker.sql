@@ -46,7 +46,7 @@ comment on column errand.worker.queue_slots is
     'share them';
 comment on column errand.worker.likeness is
     'hash of queues and kinds: idle workers with the same one share probes and wake-ups';
-comment on column errand.worker.housekeeping is 'whether it also does housekeeping, if it is its turn';
+comment on column errand.worker.housekeeping is 'whether it also does housekeeping, if it is elected';
 comment on column errand.worker.name is 'host:pid, for people; the id identifies it';
 comment on column errand.worker.version is 'the program''s version';
 comment on column errand.worker.queues is 'the queues that it claims from';
@@ -63,18 +63,18 @@ comment on column errand.worker.drained_reason is 'why it is drained, in the wor
 create table errand.claim (
     worker_id bigint not null,
     claimed_at timestamptz not null default now(),
-    epoch int not null,
+    generation int not null,
     job_ids bigint[] not null
 );
 -- Inside the row it takes less WAL than in a TOAST table.
 alter table errand.claim alter column job_ids set storage main;
-create index claim_worker_index on errand.claim (worker_id, epoch);
+create index claim_worker_index on errand.claim (worker_id, generation);
 alter table errand.claim replica identity full;
 comment on table errand.claim is 'One row a claim, for as long as its worker may hold one of its jobs';
 comment on column errand.claim.worker_id is 'the worker that claimed';
 comment on column errand.claim.claimed_at is 'when';
-comment on column errand.claim.epoch is
-    'the epoch of the claim: a worker removes an epoch''s rows once it holds none of their jobs';
+comment on column errand.claim.generation is
+    'the generation of the claim: a worker removes a generation''s rows once it holds none of their jobs';
 comment on column errand.claim.job_ids is 'the jobs that it claimed; errand.job says which of them it still holds';
 
 create table errand.mark (

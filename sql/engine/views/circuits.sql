@@ -3,28 +3,28 @@
 -- errand: topic pause, circuits
 create or replace view errand.circuits as
 select
-    known.name,
+    circuit.name,
     case
-        when known.opened_at is null then 'closed' when known.probe_job_id is not null then 'half_open' else 'open'
+        when circuit.opened_at is null then 'closed' when circuit.probe_job_id is not null then 'half_open' else 'open'
     end as state,
-    known.opened_at,
-    known.opened_by,
-    known.until,
-    case when known.opened_by = 'ops' or (select errand_internal.sees_content()) then known.reason end as reason,
-    known.failures,
-    known.failed_at,
-    known.closed_at,
-    known.probe_job_id,
+    circuit.opened_at,
+    circuit.opened_by,
+    circuit.until,
+    case when circuit.opened_by = 'ops' or (select errand_internal.sees_content()) then circuit.reason end as reason,
+    circuit.failures,
+    circuit.failed_at,
+    circuit.closed_at,
+    circuit.probe_job_id,
     parked.jobs as parked,
     parked.jobs >= 10000 as is_more,
     parked.oldest_due_at
-from errand.circuit as known
+from errand.circuit
 cross join lateral (
     select count(*) as jobs, min(run_at) as oldest_due_at
     from (
         select run_at
         from errand.job
-        where parked_for = 'circuit:' || known.name
+        where parked_for = 'circuit:' || circuit.name
         limit 10000) as waiting
 ) as parked;
 comment on view errand.circuits is

@@ -37,11 +37,11 @@ named as (
 )
 select
     named.name as kind,
-    known.queue,
-    known.priority,
-    known.max_attempts,
-    known.limit_key,
-    known.circuits,
+    kind.queue,
+    kind.priority,
+    kind.max_attempts,
+    kind.limit_key,
+    kind.circuits,
     coalesce(alive.workers, 0) as workers,
     greatest(case when not whole.active then job_count.available end, fresh.available, 0) as waiting,
     greatest(case when not whole.active then job_count.running end, fresh.running, 0) as running,
@@ -63,7 +63,7 @@ select
 from named
 cross join whole
 left join fresh on fresh.kind = named.name
-left join errand.kind as known on known.name = named.name
+left join errand.kind on kind.name = named.name
 left join (
     select kind, count(*) as workers
     from errand.worker

@@ -115,19 +115,19 @@ select
     hour.run_p50_ms as run_p50_ms_1_h,
     hour.run_p95_ms as run_p95_ms_1_h,
     hour.run_p99_ms as run_p99_ms_1_h,
-    held.paused_at,
-    held.paused_until,
-    held.paused_by,
-    held.paused_reason,
+    queue.paused_at,
+    queue.paused_until,
+    queue.paused_by,
+    queue.paused_reason,
     (select done_at from errand.maintenance_task where name = 'statistics') as counted_at,
     case
-        when now() - depth.oldest_due_at > interval '1 minute' and held.paused_at is null and served.workers > 0
+        when now() - depth.oldest_due_at > interval '1 minute' and queue.paused_at is null and served.workers > 0
             then errand_internal.stands_still(depth.queue)
         else false
     end as stands_still
 from depth
 left join served on served.queue = depth.queue
-left join errand.queue as held on held.name = depth.queue and held.paused_at is not null
+left join errand.queue on queue.name = depth.queue and queue.paused_at is not null
 left join errand.throughput as minutes
     on minutes.subject = 'queue' and minutes.name = depth.queue and minutes.span = interval '5 minutes'
 left join errand.throughput as hour

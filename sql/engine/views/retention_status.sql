@@ -3,14 +3,14 @@
 -- errand: topic retention
 create or replace view errand.retention_status as
 select
-    kept.kind,
-    kept.state,
-    kept.keep,
-    coalesce(held.set_by, 'the program') as set_by,
-    held.set_at,
-    held.reason
-from errand_internal.retentions() as kept
-left join errand.retention as held on held.kind = kept.kind and held.state = kept.state
+    rule.kind,
+    rule.state,
+    rule.keep,
+    coalesce(retention.set_by, 'the program') as set_by,
+    retention.set_at,
+    retention.reason
+from errand_internal.retentions() as rule
+left join errand.retention on retention.kind = rule.kind and retention.state = rule.state
 union all
 select null, state, keep, 'the default', null, null
 from (

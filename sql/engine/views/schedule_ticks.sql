@@ -15,14 +15,14 @@ create or replace view errand.schedule_ticks as
 select
     past.schedule,
     past.tick,
-    past.tick at time zone coalesce(known.time_zone, 'UTC') as local,
+    past.tick at time zone coalesce(schedule.time_zone, 'UTC') as local,
     past.outcome,
     past.job_id,
     past.enqueued_at as recorded_at,
     case when past.outcome <> 'by hand' then past.enqueued_at - past.tick end as lateness,
     past.reason
 from errand.tick as past
-left join errand.schedule as known on known.name = past.schedule;
+left join errand.schedule on schedule.name = past.schedule;
 comment on view errand.schedule_ticks is
     'The ticks of the last week: schedule, outcome, job, and how late each was recorded';
 comment on column errand.schedule_ticks.schedule is 'the schedule''s name';

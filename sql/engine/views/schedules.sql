@@ -3,40 +3,40 @@
 -- errand: topic schedules
 create or replace view errand.schedules as
 select
-    known.name,
+    schedule.name,
     coalesce(
-        known.cron,
+        schedule.cron,
         'every ' || concat_ws(
             ' ', nullif(counted.us / 3600000000, 0) || ' h', nullif(counted.us / 60000000 % 60, 0) || ' min',
             nullif(counted.us / 1000000 % 60, 0) || ' s', nullif(counted.us % 1000000, 0) || ' us')) as cron,
-    known.time_zone,
-    known.kind,
-    known.queue,
-    known.missed,
+    schedule.time_zone,
+    schedule.kind,
+    schedule.queue,
+    schedule.missed,
     latest.tick as last_tick,
     latest.outcome as last_outcome,
     latest.job_id as last_job_id,
-    known.next_tick,
+    schedule.next_tick,
     case
-        when known.problem is not null then known.problem
-        when known.paused_at is null and known.next_tick < now() - known.max_lateness - interval '10 seconds'
+        when schedule.problem is not null then schedule.problem
+        when schedule.paused_at is null and schedule.next_tick < now() - schedule.max_lateness - interval '10 seconds'
             then 'late: does a scheduler run?'
-        when known.paused_at is null and known.next_tick is null
-                and greatest(known.changed_at, known.last_tick) < now() - interval '1 minute'
+        when schedule.paused_at is null and schedule.next_tick is null
+                and greatest(schedule.changed_at, schedule.last_tick) < now() - interval '1 minute'
             then 'no scheduler has read it: does one run?'
     end as problem,
-    known.paused_at,
-    known.paused_reason,
-    known.created_at,
-    known.changed_at
-from errand.schedule as known
+    schedule.paused_at,
+    schedule.paused_reason,
+    schedule.created_at,
+    schedule.changed_at
+from errand.schedule
 cross join lateral (
-    select (extract(epoch from known.every) * 1000000)::bigint as us
+    select (extract(epoch from schedule.every) * 1000000)::bigint as us
 ) as counted
 left join lateral (
     select past.tick, past.outcome, past.job_id
     from errand.tick as past
-    where past.schedule = known.name
+    where past.schedule = schedule.name
     order by past.tick desc
     limit 1
 ) as latest on true;

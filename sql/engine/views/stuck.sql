@@ -7,7 +7,7 @@
 -- errand: for ops, monitor
 -- errand: topic find, health
 create or replace view errand.stuck as
-with held as (
+with running as (
     select job.id, job.queue, job.kind, job.attempt, job.worker_id, job.started_at
     from errand.claim
     left join errand.worker on worker.id = claim.worker_id
@@ -24,7 +24,7 @@ with held as (
 ),
 usual as materialized (
     select kind.name, nullif(greatest(hour.run_p99_ms, ever.run_p99_ms, 0), 0) * interval '1 millisecond' as run_p99
-    from (select distinct kind from held) as kind(name)
+    from (select distinct kind from running) as kind(name)
     left join errand.throughput as hour
         on hour.subject = 'kind' and hour.name = kind.name and hour.span = interval '1 hour'
     cross join lateral (
@@ -44,14 +44,14 @@ usual as materialized (
     ) as ever
 )
 select
-    held.id as job_id,
-    held.queue,
-    held.kind,
-    held.attempt,
-    held.worker_id,
+    running.id as job_id,
+    running.queue,
+    running.kind,
+    running.attempt,
+    running.worker_id,
     worker.name as worker,
-    held.started_at,
-    now() - held.started_at as running_for,
+    running.started_at,
+    now() - running.started_at as running_for,
     case
         when worker.id is null then 'its worker has no lease any more'
         when worker.heartbeat_at + worker.lease <= now() then 'its worker is lost'
@@ -63,14 +63,14 @@ select
             then 'housekeeping rescues it; does a worker or scheduler run?'
         else format(
             'select * from errand.running_jobs where job_id = %1$s -- if its progress stands still: '
-            'select * from errand.cancel_job(%1$s, ''…'')', held.id)
+            'select * from errand.cancel_job(%1$s, ''…'')', running.id)
     end as hint
-from held
-left join errand.worker on worker.id = held.worker_id
-join usual on usual.name = held.kind
+from running
+left join errand.worker on worker.id = running.worker_id
+join usual on usual.name = running.kind
 where worker.id is null
     or worker.heartbeat_at + worker.lease <= now()
-    or held.started_at < now() - case
+    or running.started_at < now() - case
         when usual.run_p99 is null then interval '1 hour' else greatest(interval '5 minutes', 10 * usual.run_p99)
     end;
 comment on view errand.stuck is

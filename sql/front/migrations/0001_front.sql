@@ -13,19 +13,19 @@ create extension if not exists plproxy;
 
 create table errand_front.cell (
     added_at timestamptz not null default now(),
-    place int not null,
+    partition int not null,
     cell smallint not null,
     has_moved boolean not null default false,
     state text not null default 'active',
     address text not null,
     constraint cell_pkey primary key (cell),
-    constraint cell_place unique (place) deferrable,
+    constraint cell_partition unique (partition) deferrable,
     constraint cell_number check (cell between 0 and 1023),
     constraint cell_state check (state in ('active', 'draining'))
 );
 comment on table errand_front.cell is 'The cells behind this front: errand_front.put_cell and its siblings change them';
 comment on column errand_front.cell.added_at is 'when it was added';
-comment on column errand_front.cell.place is 'its number in PL/Proxy''s cluster, from 0 on without gaps';
+comment on column errand_front.cell.partition is 'its number in PL/Proxy''s cluster, from 0 on without gaps';
 comment on column errand_front.cell.cell is 'its number: errand.cell';
 comment on column errand_front.cell.has_moved is 'whether jobs with its ids were moved to other cells';
 comment on column errand_front.cell.state is 'active; or draining: it gets no new jobs';

@@ -1,8 +1,8 @@
 -- cell_status: one row for each cell, the hottest first: whether it answers, what waits, how much it does.
 create or replace view errand_front.cell_status as
 select
-    known.cell,
-    known.state,
+    cell.cell,
+    cell.state,
     loads.cell is not null as is_reachable,
     round(
         (loads.waiting + loads.finished_5_min)::numeric
@@ -15,12 +15,12 @@ select
     loads.workers,
     loads.connections,
     loads.bytes,
-    (select count(*) from errand_front.slot where slot.cell = known.cell) as slots,
-    (select count(*) from errand_front.slot where slot.was = known.cell) as unresolved,
-    known.address
-from errand_front.cell as known
-left join errand_front.loads() as loads on loads.cell = known.cell
-order by heat desc nulls first, known.cell;
+    (select count(*) from errand_front.slot where slot.cell = cell.cell) as slots,
+    (select count(*) from errand_front.slot where slot.was = cell.cell) as unresolved,
+    cell.address
+from errand_front.cell
+left join errand_front.loads() as loads on loads.cell = cell.cell
+order by heat desc nulls first, cell.cell;
 comment on view errand_front.cell_status is
     'One row for each cell, the hottest first: whether it answers, what waits, how much it does';
 comment on column errand_front.cell_status.cell is 'the cell''s number';

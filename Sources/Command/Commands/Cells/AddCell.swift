@@ -48,7 +48,7 @@ struct AddCell: AsyncParsableCommand {
             try await cell.query(Statement(identity, [])).scalar(Int64.self)
         }
         let known = try? await front.query(
-            Statement("select errand_front.identity_at(errand_front.place_of($1::int))", [number])
+            Statement("select errand_front.identity_at(errand_front.partition_of($1::int))", [number])
         ).scalar(Int64.self)
         if let known, known != new {
             throw Failure(

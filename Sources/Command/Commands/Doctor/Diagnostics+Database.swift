@@ -186,9 +186,9 @@ extension Diagnostics {
     }
 
     /// - Parameter within: how much of the difference the round trip may have caused, in seconds.
-    static func finding(ofSkew skew: Double, within doubt: Double) -> Finding {
-        let text = String(format: "%.0f ms from the server's, give or take %.0f", skew * 1000, doubt * 1000)
-        guard abs(skew) > 1 + doubt else { return .ok("clock", text) }
+    static func finding(ofSkew skew: Double, within uncertainty: Double) -> Finding {
+        let text = String(format: "%.0f ms from the server's, give or take %.0f", skew * 1000, uncertainty * 1000)
+        guard abs(skew) > 1 + uncertainty else { return .ok("clock", text) }
         return .fail(
             "clock", text, fix: "let both hosts keep time by NTP (chrony): more than 1 s apart, ticks come late",
             code: Failure.failed)

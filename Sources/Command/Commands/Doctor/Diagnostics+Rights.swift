@@ -16,7 +16,7 @@ extension Diagnostics {
                             from (
                                 values (1, 'enqueue', 'enqueue'), (2, 'work', 'claim_v1'), (3, 'look', 'health'),
                                     (4, 'change', 'cancel'), (5, 'read metrics', 'metrics')
-                            ) as right_to (place, verb, function)
+                            ) as right_to (ordinal, verb, function)
                             where exists (
                                 select
                                 from pg_proc
@@ -25,7 +25,7 @@ extension Diagnostics {
                                         to_regnamespace('errand'), to_regnamespace('errand_internal'))
                                     and has_schema_privilege(pronamespace, 'usage')
                                     and has_function_privilege(oid, 'execute'))
-                            order by place)
+                            order by ordinal)
                     """, [Self.roles]))[0]
             let (user, missing, rights) = try row.decode(String.self, [String].self, [String].self)
             let own = try await connection.rights(of: role.right.role)

@@ -34,19 +34,19 @@ struct ShowJob: AsyncParsableCommand {
             let rows = try await connection.query(
                 Statement(
                     """
-                    select to_jsonb(known), coalesce(ended.attempts, '[]'), array(
+                    select to_jsonb(existing), coalesce(ended.attempts, '[]'), array(
                         select concat_ws(': ', field.key, field.value)
-                        from jsonb_each_text(to_jsonb(known) - '{attempts,log}'::text[]) with ordinality
-                            as field(key, value, place)
+                        from jsonb_each_text(to_jsonb(existing) - '{attempts,log}'::text[]) with ordinality
+                            as field(key, value, ordinal)
                         where field.value is not null
-                        order by array_position($2, field.key), place), coalesce(known.log, '{}')
+                        order by array_position($2, field.key), ordinal), coalesce(existing.log, '{}')
                     from (select * from errand.jobs where id = $1 order by finished_at desc nulls first limit 1)
-                        as known
+                        as existing
                     cross join lateral (
                         -- Each is in the zone of the session that ended it.
                         select jsonb_agg(attempt || jsonb_build_object(
-                            'ended_at', (attempt ->> 'ended_at')::timestamptz) order by place) as attempts
-                        from jsonb_array_elements(known.attempts) with ordinality as each_of(attempt, place)) as ended
+                            'ended_at', (attempt ->> 'ended_at')::timestamptz) order by ordinal) as attempts
+                        from jsonb_array_elements(existing.attempts) with ordinality as each_of(attempt, ordinal)) as ended
                     """, [id, Self.order]))
             guard let row = rows.first else { throw ShowJob.unknown(id) }
             let (document, attempts, fields, log) = try row.decode(JSONB.self, JSONB.self, [String].self, [String].self)

@@ -95,8 +95,8 @@ struct JobSnapshot: Encodable, Equatable {
 
     /// The log has the last lines only, and starts again with each attempt.
     private func newLog(since last: JobSnapshot?) -> ArraySlice<String> {
-        guard let end = last?.log.last, let place = log.lastIndex(of: end) else { return log[...] }
-        return log[(place + 1)...]
+        guard let end = last?.log.last, let index = log.lastIndex(of: end) else { return log[...] }
+        return log[(index + 1)...]
     }
 
     private var line: String {

@@ -8,7 +8,7 @@ struct PutSchedule: AsyncParsableCommand {
         abstract: "Create a schedule or change it, from its next tick on.",
         discussion: """
             errand schedule put nightly '0 3 * * *' report '{"pages": 2}' --time-zone Europe/Paris
-            errand schedule put sweep 'every 30 s' invite_expiry --missed skip
+            errand schedule put expiry 'every 30 s' invite_expiry --missed skip
 
             Calls errand.put_schedule, and prints created, changed or unchanged. `errand schedule preview --cron` shows \
             the ticks before. What isn't given gets its default, also for a schedule that exists.

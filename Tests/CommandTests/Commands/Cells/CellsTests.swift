@@ -206,7 +206,7 @@ import Testing
     }
 
     private static let rights = """
-        function chosen_place: enqueuer monitor ops worker
+        function chosen_partition: enqueuer monitor ops worker
         function enqueue_parts: enqueuer ops worker
         function enqueue_split: enqueuer ops worker
         function holders_on_all: monitor ops
@@ -215,9 +215,9 @@ import Testing
         function loads_on_all: monitor ops
         function lock_slot: enqueuer ops worker
         function moved_to_at: monitor ops
-        function place_of: enqueuer monitor ops worker
-        function place_of_schedule: monitor ops
-        function places_of_ids: monitor ops
+        function partition_of: enqueuer monitor ops worker
+        function partition_of_schedule: monitor ops
+        function partitions_of_ids: monitor ops
         function route: enqueuer monitor ops worker
         function schedule_on_all: monitor ops
         function share_routes: enqueuer ops worker

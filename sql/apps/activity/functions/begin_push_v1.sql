@@ -13,47 +13,48 @@ returns table (
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
 declare
-    known activity.activity;
+    existing activity.activity;
 begin
-    select * into known from activity.activity as held where held.id = activity for update;
+    select * into existing from activity.activity as target where target.id = activity for update;
     present := clock_timestamp();
     event := case
         when ends then 'end'
-        when known.start_token is not null and known.token is null and known.start_accepted_at is null then 'start'
+        when existing.start_token is not null and existing.token is null and existing.start_accepted_at is null
+            then 'start'
         else 'update'
     end;
-    device_token := case event when 'start' then known.start_token else known.token end;
+    device_token := case event when 'start' then existing.start_token else existing.token end;
     problem := case
-        when known.id is null then 'gone'
-        when known.ended_at is not null or not ends and known.state = 'ending' then 'ended'
-        when present >= known.ends_at then 'over'
-        when device_token is null or not ends and known.sent_version >= known.version then 'nothing'
+        when existing.id is null then 'gone'
+        when existing.ended_at is not null or not ends and existing.state = 'ending' then 'ended'
+        when present >= existing.ends_at then 'over'
+        when device_token is null or not ends and existing.sent_version >= existing.version then 'nothing'
     end;
     if problem is not null then
         return next;
         return;
     end if;
-    sent_timestamp := greatest(known.last_timestamp + 1, floor(extract(epoch from present))::bigint);
-    update activity.activity as held
+    sent_timestamp := greatest(existing.last_timestamp + 1, floor(extract(epoch from present))::bigint);
+    update activity.activity as target
     set last_timestamp = sent_timestamp,
-        state = case when ends then 'ending' else held.state end,
+        state = case when ends then 'ending' else target.state end,
         start_tried_at = case event
-            when 'start' then coalesce(held.start_tried_at, present) else held.start_tried_at
+            when 'start' then coalesce(target.start_tried_at, present) else target.start_tried_at
         end
-    where held.id = activity;
-    if ends and known.state <> 'ending' then
+    where target.id = activity;
+    if ends and existing.state <> 'ending' then
         perform activity.record_change(activity, 'ending', 'ending', 'job ' || job_id, 'its time has come');
     end if;
-    expires_at := floor(extract(epoch from known.ends_at))::bigint;
-    remaining_ms := floor(extract(epoch from known.ends_at - present) * 1000)::bigint;
-    dismissal := case when ends then sent_timestamp + extract(epoch from known.dismiss_after)::bigint end;
-    version := known.version;
-    alerts := known.alerts or event = 'start';
-    sender := known.sender;
-    message := known.message;
-    content_state := known.content_state;
-    attributes_type := known.attributes_type;
-    attributes := known.attributes;
+    expires_at := floor(extract(epoch from existing.ends_at))::bigint;
+    remaining_ms := floor(extract(epoch from existing.ends_at - present) * 1000)::bigint;
+    dismissal := case when ends then sent_timestamp + extract(epoch from existing.dismiss_after)::bigint end;
+    version := existing.version;
+    alerts := existing.alerts or event = 'start';
+    sender := existing.sender;
+    message := existing.message;
+    content_state := existing.content_state;
+    attributes_type := existing.attributes_type;
+    attributes := existing.attributes;
     return next;
 end
 $$;

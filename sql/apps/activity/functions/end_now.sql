@@ -17,7 +17,7 @@ create or replace function activity.end_now(
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
 declare
-    known activity.activity;
+    existing activity.activity;
     present timestamptz;
     never_sent boolean;
 begin
@@ -25,35 +25,35 @@ begin
         raise exception 'end_now: dismiss_after: expected 0 to 4 hours, got %', dismiss_after using errcode = 'ER422';
     end if;
     perform activity.check_account('end_now', who, why);
-    select * into known from activity.activity as held where held.id = activity_id for update;
+    select * into existing from activity.activity as target where target.id = activity_id for update;
     present := clock_timestamp();
     reason := case
-        when known.id is null or known.user_id <> user_id then 'unknown'
-        when known.state = 'ended' then 'ended'
-        when present >= known.ends_at then 'over'
+        when existing.id is null or existing.user_id <> user_id then 'unknown'
+        when existing.state = 'ended' then 'ended'
+        when present >= existing.ends_at then 'over'
     end;
     ok := reason is null;
-    if ok and known.state <> 'ending' then
-        known.message := coalesce(message, known.message);
-        known.content_state := coalesce(content_state, known.content_state)
+    if ok and existing.state <> 'ending' then
+        existing.message := coalesce(message, existing.message);
+        existing.content_state := coalesce(content_state, existing.content_state)
             || case when message is null then '{}' else jsonb_build_object('message', message) end;
         perform activity.check_content(
-            'end_now', known.sender, known.message, known.attributes, known.content_state);
-        never_sent := known.token is null and known.start_token is not null and known.start_tried_at is null;
-        update activity.activity as held
+            'end_now', existing.sender, existing.message, existing.attributes, existing.content_state);
+        never_sent := existing.token is null and existing.start_token is not null and existing.start_tried_at is null;
+        update activity.activity as target
         set state = case when never_sent then 'ended' else 'ending' end,
             ended_at = case when never_sent then present end,
             end_reason = case when never_sent then 'ended before it was started' end,
-            due_at = greatest(held.started_at, least(held.due_at, present)),
-            message = known.message, content_state = known.content_state,
-            dismiss_after = coalesce(dismiss_after, held.dismiss_after)
-        where held.id = activity_id;
+            due_at = greatest(target.started_at, least(target.due_at, present)),
+            message = existing.message, content_state = existing.content_state,
+            dismiss_after = coalesce(dismiss_after, target.dismiss_after)
+        where target.id = activity_id;
         if never_sent then
             perform activity.record_change(activity_id, 'ended', 'ended', who, coalesce(why, 'before it was started'));
             perform activity.cancel_jobs(activity_id, 'the activity was ended before it was started');
         else
             perform activity.record_change(activity_id, 'ending', 'ending', who, why);
-            perform activity.enqueue_end(activity_id, now(), known.ends_at);
+            perform activity.enqueue_end(activity_id, now(), existing.ends_at);
         end if;
     end if;
     return next;

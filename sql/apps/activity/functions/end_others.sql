@@ -5,16 +5,16 @@ language plpgsql set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
 declare
     given constant text := activity.check_token('start_token', start_token);
-    held uuid;
+    existing uuid;
 begin
-    for held in
-        select known.id
-        from activity.activity as known
-        where known.start_token = given and known.user_id <> end_others.user_id and known.ended_at is null
-            and known.sender <> 'DEMO'
-        order by known.id
+    for existing in
+        select target.id
+        from activity.activity as target
+        where target.start_token = given and target.user_id <> end_others.user_id and target.ended_at is null
+            and target.sender <> 'DEMO'
+        order by target.id
     loop
-        perform activity.end_now(held, dismiss_after => '0 s', who => who, why => 'its phone has another user');
+        perform activity.end_now(existing, dismiss_after => '0 s', who => who, why => 'its phone has another user');
     end loop;
 end
 $$;

@@ -11,6 +11,6 @@ begin
             run_at => enqueue_end.run_at, not_after => enqueue_end.ends_at, priority => 1, max_attempts => 30,
             unique_key => 'activity_end/' || enqueue_end.activity, on_conflict => 'reschedule',
             guard => 'activity_wants_end',
-            subject => (select user_id from activity.activity as known where known.id = enqueue_end.activity)));
+            subject => (select user_id from activity.activity as existing where existing.id = enqueue_end.activity)));
 end
 $$;

@@ -6,6 +6,6 @@ begin
     perform errand.enqueue(
         'activity_push', jsonb_build_object('activity', enqueue_push.activity), queue => 'pushes',
         not_after => enqueue_push.ends_at, max_attempts => 30, unique_key => 'activity_push/' || enqueue_push.activity,
-        subject => (select user_id from activity.activity as known where known.id = enqueue_push.activity));
+        subject => (select user_id from activity.activity as existing where existing.id = enqueue_push.activity));
 end
 $$;

@@ -7,19 +7,19 @@ create or replace function activity.erase_person(user_id text) returns bigint
 language plpgsql set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_column
 declare
-    held uuid;
+    existing uuid;
     gone bigint := 0;
     part bigint;
 begin
-    for held in
+    for existing in
         select id
         from activity.activity
         where activity.user_id = $1 or sender_id = $1
         order by id
         for update
     loop
-        perform activity.cancel_jobs(held, 'a person was erased');
-        delete from activity.activity where id = held;
+        perform activity.cancel_jobs(existing, 'a person was erased');
+        delete from activity.activity where id = existing;
         gone := gone + 1;
     end loop;
     update activity.change

@@ -8,15 +8,15 @@ returns table (next text, until timestamptz)
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
 declare
-    known activity.activity;
+    existing activity.activity;
 begin
-    select * into known from activity.activity as held where held.id = activity for update;
-    until := known.ends_at;
+    select * into existing from activity.activity as target where target.id = activity for update;
+    until := existing.ends_at;
     next := case
-        when known.id is null or known.ended_at is not null or not ends and known.state = 'ending' then 'done'
-        when ends and known.token is null then 'wait'
-        when ends or known.token is not null and known.sent_version < known.version
-            or known.token is null and known.start_token is not null and known.start_accepted_at is null
+        when existing.id is null or existing.ended_at is not null or not ends and existing.state = 'ending' then 'done'
+        when ends and existing.token is null then 'wait'
+        when ends or existing.token is not null and existing.sent_version < existing.version
+            or existing.token is null and existing.start_token is not null and existing.start_accepted_at is null
         then 'again'
         else 'done'
     end;

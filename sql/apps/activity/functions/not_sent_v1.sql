@@ -5,18 +5,18 @@ create or replace function activity.not_sent_v1(activity uuid, for_good boolean,
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
 declare
-    known activity.activity;
+    existing activity.activity;
     event constant text := push ->> 'event';
     said constant text := format('%s refused: %s', event, coalesce(push ->> 'reason', 'without a reason'));
 begin
-    select * into known from activity.activity as held where held.id = activity for update;
+    select * into existing from activity.activity as target where target.id = activity for update;
     if not found then
         return;
     end if;
     if push ->> 'via' = 'none' then
         update activity.push as last
-        set answered_at = clock_timestamp()
-        where last.id = (select max(id) from activity.push as held where held.activity_id = activity)
+        set responded_at = clock_timestamp()
+        where last.id = (select max(id) from activity.push as target where target.activity_id = activity)
             and last.outcome = 'not_sent' and last.event = event and last.version = (push ->> 'version')::int;
         if not found then
             perform activity.record_push(activity, 'not_sent', push);
@@ -24,17 +24,17 @@ begin
         return;
     end if;
     perform activity.record_push(activity, case when for_good then 'refused' else 'put off' end, push);
-    if not for_good or known.ended_at is not null then
+    if not for_good or existing.ended_at is not null then
         return;
     elsif event = 'update' then
-        update activity.activity as held
-        set sent_version = greatest(held.sent_version, (push ->> 'version')::int)
-        where held.id = activity;
+        update activity.activity as target
+        set sent_version = greatest(target.sent_version, (push ->> 'version')::int)
+        where target.id = activity;
         return;
     end if;
-    update activity.activity as held
+    update activity.activity as target
     set state = 'failed', ended_at = clock_timestamp(), end_reason = said, ended_in = pg_current_xact_id()
-    where held.id = activity;
+    where target.id = activity;
     perform activity.record_change(activity, 'failed', 'failed', 'job ' || (push ->> 'job_id'), said);
     perform activity.cancel_jobs(activity, said, (push ->> 'job_id')::bigint);
 end

@@ -2,7 +2,7 @@
 create or replace function activity.record_push(activity uuid, outcome text, push jsonb) returns void
 language sql set search_path = pg_catalog, activity, pg_temp as $$
     insert into activity.push (
-        activity_id, outcome, answered_at, job_id, sent_timestamp, version, status, event, via, reason, apns_id,
+        activity_id, outcome, responded_at, job_id, sent_timestamp, version, status, event, via, reason, apns_id,
         payload)
     select
         record_push.activity, record_push.outcome, clock_timestamp(), said.job_id, said.sent_timestamp, said.version,

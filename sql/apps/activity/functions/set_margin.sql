@@ -14,7 +14,7 @@ begin
         raise exception 'set_margin: margin: expected 1 second to 1 hour, got %', coalesce(margin::text, 'null')
             using errcode = 'ER422';
     end if;
-    update activity.setting as held set margin = set_margin.margin;
+    update activity.setting as existing set margin = set_margin.margin;
     perform errand_internal.record_action('activity.set_margin', jsonb_build_object('margin', margin), reason);
 end
 $$;

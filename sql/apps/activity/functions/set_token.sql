@@ -15,29 +15,29 @@ language plpgsql security definer set search_path = pg_catalog, activity, pg_tem
 #variable_conflict use_variable
 declare
     given text := activity.check_token('set_token: token', token);
-    known activity.activity;
+    existing activity.activity;
 begin
     if given is null then
         raise exception 'set_token: token: expected one, got null' using errcode = 'ER422';
     end if;
     perform activity.check_account('set_token', who);
-    select * into known from activity.activity as held where held.id = activity_id for update;
+    select * into existing from activity.activity as target where target.id = activity_id for update;
     reason := case
-        when known.id is null or known.user_id <> user_id then 'unknown'
-        when known.state in ('ended', 'failed') then known.state
-        when clock_timestamp() >= known.ends_at then 'over'
+        when existing.id is null or existing.user_id <> user_id then 'unknown'
+        when existing.state in ('ended', 'failed') then existing.state
+        when clock_timestamp() >= existing.ends_at then 'over'
     end;
     ok := reason is null;
-    if ok and known.token is distinct from given then
-        known.state := case known.state when 'starting' then 'live' else known.state end;
-        update activity.activity as held
-        set token = given, token_set_at = clock_timestamp(), state = known.state
-        where held.id = activity_id;
-        perform activity.record_change(activity_id, 'token set', known.state, who);
-        if known.due_at <= clock_timestamp() then
-            perform activity.enqueue_end(activity_id, now(), known.ends_at);
-        elsif known.version > known.sent_version then
-            perform activity.enqueue_push(activity_id, known.ends_at);
+    if ok and existing.token is distinct from given then
+        existing.state := case existing.state when 'starting' then 'live' else existing.state end;
+        update activity.activity as target
+        set token = given, token_set_at = clock_timestamp(), state = existing.state
+        where target.id = activity_id;
+        perform activity.record_change(activity_id, 'token set', existing.state, who);
+        if existing.due_at <= clock_timestamp() then
+            perform activity.enqueue_end(activity_id, now(), existing.ends_at);
+        elsif existing.version > existing.sent_version then
+            perform activity.enqueue_push(activity_id, existing.ends_at);
         end if;
     end if;
     return next;

@@ -13,14 +13,14 @@ create or replace function activity.token_gone_v1(
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
 declare
-    known activity.activity;
+    existing activity.activity;
     is_start constant boolean := push ->> 'event' = 'start';
     current_token text;
     known_since timestamptz;
     said constant text := 'token gone: ' || coalesce(push ->> 'reason', 'without a reason');
     who constant text := 'job ' || (push ->> 'job_id');
 begin
-    select * into known from activity.activity as held where held.id = activity for update;
+    select * into existing from activity.activity as target where target.id = activity for update;
     if not found then
         return 'ended';
     end if;
@@ -30,10 +30,10 @@ begin
         if (
             select count(*) >= 4 and bool_and(last.reason is not distinct from push ->> 'reason')
             from (
-                select held.reason
-                from activity.push as held
-                where held.activity_id <> token_gone_v1.activity
-                order by held.id desc
+                select target.reason
+                from activity.push as target
+                where target.activity_id <> token_gone_v1.activity
+                order by target.id desc
                 limit 20
             ) as last
         ) then
@@ -42,21 +42,21 @@ begin
         end if;
     end if;
     perform activity.record_push(activity, 'token gone', push);
-    current_token := case when is_start then known.start_token else known.token end;
-    known_since := case when is_start then known.started_at else known.token_set_at end;
-    if known.ended_at is not null then
+    current_token := case when is_start then existing.start_token else existing.token end;
+    known_since := case when is_start then existing.started_at else existing.token_set_at end;
+    if existing.ended_at is not null then
         return 'ended';
     -- With an update token from the app, the activity was started anyway.
-    elsif current_token is distinct from token or is_start and known.token is not null then
+    elsif current_token is distinct from token or is_start and existing.token is not null then
         return 'replaced';
     elsif since < known_since then
         return 'newer';
     end if;
-    update activity.activity as held
-    set start_token = case when is_start then null else held.start_token end,
-        token = case when is_start then held.token end,
+    update activity.activity as target
+    set start_token = case when is_start then null else target.start_token end,
+        token = case when is_start then target.token end,
         state = 'ended', ended_at = clock_timestamp(), end_reason = said, ended_in = pg_current_xact_id()
-    where held.id = activity;
+    where target.id = activity;
     perform activity.record_change(activity, 'token forgotten', 'ended', who, said);
     perform activity.record_change(activity, 'ended', 'ended', who, said);
     perform activity.cancel_jobs(activity, said, (push ->> 'job_id')::bigint);

@@ -17,32 +17,32 @@ create or replace function activity.update(
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
 declare
-    known activity.activity;
+    existing activity.activity;
 begin
     if num_nonnulls(message, content_state) = 0 then
         raise exception 'update: expected a message or a content_state, got neither' using errcode = 'ER422';
     end if;
     perform activity.check_account('update', who, why);
-    select * into known from activity.activity as held where held.id = activity_id for update;
+    select * into existing from activity.activity as target where target.id = activity_id for update;
     reason := case
-        when known.id is null or known.user_id <> user_id then 'unknown'
-        when known.state in ('ending', 'ended', 'failed') then known.state
-        when clock_timestamp() >= known.ends_at then 'over'
+        when existing.id is null or existing.user_id <> user_id then 'unknown'
+        when existing.state in ('ending', 'ended', 'failed') then existing.state
+        when clock_timestamp() >= existing.ends_at then 'over'
     end;
     ok := reason is null;
     if ok then
-        known.message := coalesce(message, known.message);
-        known.content_state := coalesce(content_state, known.content_state)
+        existing.message := coalesce(message, existing.message);
+        existing.content_state := coalesce(content_state, existing.content_state)
             || case when message is null then '{}' else jsonb_build_object('message', message) end;
         perform activity.check_content(
-            'update', known.sender, known.message, known.attributes, known.content_state);
-        update activity.activity as held
-        set message = known.message, content_state = known.content_state, version = held.version + 1,
-            alerts = held.alerts or coalesce(alert, false)
-        where held.id = activity_id;
-        perform activity.record_change(activity_id, 'updated', known.state, who, why);
-        if known.token is not null then
-            perform activity.enqueue_push(activity_id, known.ends_at);
+            'update', existing.sender, existing.message, existing.attributes, existing.content_state);
+        update activity.activity as target
+        set message = existing.message, content_state = existing.content_state, version = target.version + 1,
+            alerts = target.alerts or coalesce(alert, false)
+        where target.id = activity_id;
+        perform activity.record_change(activity_id, 'updated', existing.state, who, why);
+        if existing.token is not null then
+            perform activity.enqueue_push(activity_id, existing.ends_at);
         end if;
     end if;
     return next;

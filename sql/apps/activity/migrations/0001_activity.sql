@@ -121,7 +121,7 @@ create table activity.push (
     activity_id uuid not null,
     job_id bigint not null,
     sent_timestamp bigint not null,
-    answered_at timestamptz not null,
+    responded_at timestamptz not null,
     version int not null,
     status smallint,
     event text not null,
@@ -142,7 +142,7 @@ comment on column activity.push.id is 'the push''s number, in the order of their
 comment on column activity.push.activity_id is 'the activity';
 comment on column activity.push.job_id is 'the job that sent it';
 comment on column activity.push.sent_timestamp is 'its timestamp, in unix seconds';
-comment on column activity.push.answered_at is 'when its result was recorded';
+comment on column activity.push.responded_at is 'when its result was recorded';
 comment on column activity.push.version is 'version of its content';
 comment on column activity.push.status is 'the HTTP status; null if there was none';
 comment on column activity.push.event is 'start, update or end';

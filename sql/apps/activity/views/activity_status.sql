@@ -3,12 +3,15 @@
 -- errand: hides user_id, sender_id, sender, message, content_state
 create or replace view activity.activity_status as
 select
-    held.id, held.user_id, held.sender_id, held.sender, held.message, held.state, held.started_at, held.due_at,
-    held.ends_at, held.ended_at, held.end_reason, held.token is not null as has_token, held.token_set_at,
-    held.start_tried_at, held.start_accepted_at, held.version, held.sent_version, held.content_state,
+    existing.id, existing.user_id, existing.sender_id, existing.sender, existing.message, existing.state,
+    existing.started_at, existing.due_at,
+    existing.ends_at, existing.ended_at, existing.end_reason, existing.token is not null as has_token,
+    existing.token_set_at,
+    existing.start_tried_at, existing.start_accepted_at, existing.version, existing.sent_version,
+    existing.content_state,
     job.id as end_job_id, job.state as end_job_state
-from activity.activity as held
-left join errand.job on job.unique_key = 'activity_end/' || held.id and held.ended_at is null;
+from activity.activity as existing
+left join errand.job on job.unique_key = 'activity_end/' || existing.id and existing.ended_at is null;
 comment on view activity.activity_status is 'The activities and their states, until 30 days after their end';
 comment on column activity.activity_status.id is 'the activity''s id';
 comment on column activity.activity_status.user_id is 'its user';

@@ -5,7 +5,7 @@ create or replace view activity.push_record as
 select
     id, activity_id, job_id, event, to_timestamp(sent_timestamp) as sent_timestamp, version, outcome, via, status,
     reason,
-    apns_id, answered_at, payload
+    apns_id, responded_at, payload
 from activity.push;
 comment on view activity.push_record is 'All pushes for activities, sent or not, and their results';
 comment on column activity.push_record.id is 'the push''s number, in the order of their results';
@@ -21,5 +21,5 @@ comment on column activity.push_record.via is
 comment on column activity.push_record.status is 'the HTTP status; null if there was none';
 comment on column activity.push_record.reason is 'APNs'' reason, or the error';
 comment on column activity.push_record.apns_id is 'APNs'' id of the push';
-comment on column activity.push_record.answered_at is 'when its result was recorded';
+comment on column activity.push_record.responded_at is 'when its result was recorded';
 comment on column activity.push_record.payload is 'its content; stored only for pushes to the log';

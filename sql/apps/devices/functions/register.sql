@@ -28,8 +28,8 @@ declare
     present timestamptz;
     given text;
     servers text;
-    known devices.device;
-    held devices.device;
+    owner devices.device;
+    existing devices.device;
     own uuid;
     dropped record;
 begin
@@ -56,17 +56,17 @@ begin
     end;
     loop
         begin
-            select * into known from devices.device where token = given;
+            select * into owner from devices.device where token = given;
             -- In one order for all sessions. The update makes a transaction with an older snapshot fail.
             insert into devices.person as locked (user_id)
-            select distinct one from unnest(array[$1, known.user_id]) as one where one is not null order by one
+            select distinct one from unnest(array[$1, owner.user_id]) as one where one is not null order by one
             on conflict on constraint person_pkey do update set changes = locked.changes + 1;
-            select * into held from devices.device where token = given for update;
-            if held.user_id is distinct from known.user_id then
+            select * into existing from devices.device where token = given for update;
+            if existing.user_id is distinct from owner.user_id then
                 raise exception using errcode = 'ER425';
             end if;
             present := clock_timestamp();
-            if held.id is null then
+            if existing.id is null then
                 insert into devices.device (
                     registered_at, seen_at, user_id, platform, token, environment, app, time_zone, locale)
                 values (present, present, $1, $2, given, servers, $4, $6, $7)
@@ -77,20 +77,20 @@ begin
                 end if;
                 perform devices.record_change(own, 'registered', $1);
             else
-                own := case when held.user_id = $1 then held.id else gen_random_uuid() end;
+                own := case when existing.user_id = $1 then existing.id else gen_random_uuid() end;
                 update devices.device
                 set id = own, user_id = $1, platform = $2, environment = servers,
                     registered_at = present, seen_at = present,
-                    online_since = case when held.user_id = $1 then online_since end,
+                    online_since = case when existing.user_id = $1 then online_since end,
                     app = coalesce($4, app),
-                    time_zone = coalesce($6, case when held.user_id = $1 then time_zone end),
-                    locale = coalesce($7, case when held.user_id = $1 then locale end),
+                    time_zone = coalesce($6, case when existing.user_id = $1 then time_zone end),
+                    locale = coalesce($7, case when existing.user_id = $1 then locale end),
                     retired_at = null, retired_reason = null
                 where token = given;
-                if held.user_id <> $1 then
-                    perform devices.record_change(own, 'moved', $1, held.id, held.user_id);
-                elsif held.retired_at is not null then
-                    perform devices.record_change(own, 'revived', $1, reason => held.retired_reason);
+                if existing.user_id <> $1 then
+                    perform devices.record_change(own, 'moved', $1, existing.id, existing.user_id);
+                elsif existing.retired_at is not null then
+                    perform devices.record_change(own, 'revived', $1, reason => existing.retired_reason);
                 end if;
             end if;
             for dropped in

@@ -17,7 +17,7 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
     most constant int := 5;
-    held devices.device;
+    existing devices.device;
     service text;
     refused uuid[];
 begin
@@ -37,31 +37,31 @@ begin
         refused := array(
             select distinct unnest(device_ids) from devices.streak where platform = service);
         if cardinality(refused) >= most then
-            for held in
+            for existing in
                 update devices.device
                 set retired_at = null, retired_reason = null
                 where id = any (refused)
                     and retired_at >= (select min(streak.since) from devices.streak where streak.platform = service)
                 returning *
             loop
-                perform devices.record_change(held.id, 'revived', held.user_id, reason => $4);
+                perform devices.record_change(existing.id, 'revived', existing.user_id, reason => $4);
             end loop;
             return 'misconfigured';
         end if;
     end if;
-    select * into held from devices.device where id = $1 and token = $2 for update;
+    select * into existing from devices.device where id = $1 and token = $2 for update;
     if not found then
         return 'gone';
-    elsif held.retired_at is not null then
+    elsif existing.retired_at is not null then
         return 'retired';
-    elsif held.registered_at > $3 then
+    elsif existing.registered_at > $3 then
         return 'newer';
     end if;
     update devices.device
     set retired_at = clock_timestamp(), retired_reason = left(coalesce($4, 'without a reason'), 1000),
         online_since = null
     where id = $1;
-    perform devices.record_change(held.id, 'retired', held.user_id, reason => coalesce($4, 'without a reason'));
+    perform devices.record_change(existing.id, 'retired', existing.user_id, reason => coalesce($4, 'without a reason'));
     return 'retired';
 end
 $$;

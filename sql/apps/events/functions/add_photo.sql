@@ -23,8 +23,8 @@ returns table (status text, photo uuid, photos_left int)
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 declare
-    held events.event;
-    known events.photo;
+    its_event events.event;
+    existing events.photo;
     own int;
     in_all int;
 begin
@@ -34,7 +34,7 @@ begin
         raise exception 'add_photo: source_key: expected one below events/%/, got %', $1, quote_literal(left($3, 100))
             using errcode = 'ER422';
     end if;
-    select * into held from events.event where id = $1 for no key update;
+    select * into its_event from events.event where id = $1 for no key update;
     if not found then
         return query select 'no_event', null::uuid, 0;
         return;
@@ -43,33 +43,33 @@ begin
     from events.photo
     join media.photo as submitted on submitted.id = photo and submitted.state <> 'failed'
     where event_id = $1;
-    select * into known from events.photo where source_key = $3;
+    select * into existing from events.photo where source_key = $3;
     -- The original of a photo that was added may be about to be removed, because its result is stored.
-    if known.user_id <> $2 or known.photo is null and exists (select from media.removal where key = $3) then
+    if existing.user_id <> $2 or existing.photo is null and exists (select from media.removal where key = $3) then
         raise exception 'add_photo: source_key: expected one that nobody has used, got %', quote_literal(left($3, 100))
             using errcode = 'ER409', hint = 'Make the key unique, for example by a UUID.';
     end if;
     status := case
-        when known.photo is not null then 'already_added'
+        when existing.photo is not null then 'already_added'
         when not exists (select from events.participant where event_id = $1 and user_id = $2) then 'not_joined'
-        when clock_timestamp() < held.starts_at then 'not_started'
-        when clock_timestamp() >= held.ends_at then 'ended'
-        when own >= held.photos_each then 'none_left'
-        when in_all >= held.photos_in_all then 'full'
+        when clock_timestamp() < its_event.starts_at then 'not_started'
+        when clock_timestamp() >= its_event.ends_at then 'ended'
+        when own >= its_event.photos_each then 'none_left'
+        when in_all >= its_event.photos_in_all then 'full'
         else 'added'
     end;
-    photo := known.photo;
+    photo := existing.photo;
     if status = 'added' then
         photo := media.submit(
-            $3, $2, keep_original => held.keep_original, max_edge => held.max_edge, variants => $4,
-            qualities => held.qualities);
+            $3, $2, keep_original => its_event.keep_original, max_edge => its_event.max_edge, variants => $4,
+            qualities => its_event.qualities);
         insert into events.photo (photo, event_id, user_id, source_key) values (add_photo.photo, $1, $2, $3);
         -- A transaction with an older snapshot does not see the photo. Because of this update it can't lock the event.
         update events.event set changes = changes + 1 where id = $1;
         own := own + 1;
         in_all := in_all + 1;
     end if;
-    photos_left := greatest(0, least(held.photos_each - own, held.photos_in_all - in_all));
+    photos_left := greatest(0, least(its_event.photos_each - own, its_event.photos_in_all - in_all));
     return next;
 end
 $$;

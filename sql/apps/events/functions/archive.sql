@@ -14,26 +14,26 @@ create or replace function events.archive(event_id uuid, user_id text) returns t
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 declare
-    held events.event;
+    existing events.event;
     present_contents text;
     archive uuid := gen_random_uuid();
 begin
     perform errand_internal.check_user('archive', $2);
-    select * into held from events.event where id = $1 for no key update;
+    select * into existing from events.event where id = $1 for no key update;
     if not found then
         return 'no_event';
-    elsif held.host <> $2 and not exists (
+    elsif existing.host <> $2 and not exists (
         select from events.participant where participant.event_id = $1 and participant.user_id = $2)
     then
         return 'not_joined';
-    elsif held.reveal_at > clock_timestamp() then
+    elsif existing.reveal_at > clock_timestamp() then
         raise exception 'archive: expected an event whose photos are revealed, got one that reveals them at %',
-            held.reveal_at using errcode = 'ER409';
+            existing.reveal_at using errcode = 'ER409';
     elsif exists (
         select
-        from events.archive as known
-        join errand.job on job.id = known.job_id
-        where known.event_id = $1 and known.made_at is null)
+        from events.archive as target
+        join errand.job on job.id = target.job_id
+        where target.event_id = $1 and target.made_at is null)
     then
         return 'making';
     end if;
@@ -42,14 +42,14 @@ begin
         return 'empty';
     elsif exists (
         select
-        from events.archive as known
-        where known.event_id = $1 and known.made_at is not null and known.contents = present_contents)
+        from events.archive as target
+        where target.event_id = $1 and target.made_at is not null and target.contents = present_contents)
     then
         return 'made';
     end if;
     -- One whose job has failed or was cancelled.
     perform events.remove_archives(
-        array(select known.id from events.archive as known where known.event_id = $1 and known.made_at is null),
+        array(select target.id from events.archive as target where target.event_id = $1 and target.made_at is null),
         'another archive is made');
     insert into events.archive (id, event_id, job_id, key)
     select archive, $1, enqueued.job_id, 'events/' || $1 || '/archives/' || archive || '.zip'

@@ -5,9 +5,9 @@ language plpgsql stable set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 begin
     return (
-        select md5(string_agg(known.photo::text, ' ' order by known.photo))
-        from events.photo as known
-        join media.photo_status as status on status.id = known.photo
-        where known.event_id = $1 and status.state = 'delivered');
+        select md5(string_agg(existing.photo::text, ' ' order by existing.photo))
+        from events.photo as existing
+        join media.photo_status as status on status.id = existing.photo
+        where existing.event_id = $1 and status.state = 'delivered');
 end
 $$;

@@ -7,8 +7,8 @@ create or replace function events.archive_is_wanted_v1(archive uuid) returns boo
 language sql stable security definer set search_path = pg_catalog, events, pg_temp as $$
     select exists (
         select
-        from events.archive as known
-        join events.event on event.id = known.event_id
-        where known.id = archive_is_wanted_v1.archive and known.made_at is null
+        from events.archive as existing
+        join events.event on event.id = existing.event_id
+        where existing.id = archive_is_wanted_v1.archive and existing.made_at is null
             and (event.reveal_at is null or event.reveal_at <= clock_timestamp()))
 $$;

@@ -7,17 +7,18 @@ declare
     event uuid;
     earlier uuid[];
 begin
-    select held.id into event
-    from events.event as held
-    where held.id = (select event_id from events.archive as known where known.id = $1)
+    select its_event.id into event
+    from events.event as its_event
+    where its_event.id = (select event_id from events.archive as existing where existing.id = $1)
     for no key update;
-    update events.archive as known
+    update events.archive as existing
     set made_at = clock_timestamp(), photos = $2, missing = $3, bytes = $4
-    where known.id = $1;
+    where existing.id = $1;
     if not found then
         return false;
     end if;
-    earlier := array(select known.id from events.archive as known where known.event_id = event and known.id <> $1);
+    earlier := array(select existing.id from events.archive as existing where existing.event_id = event
+        and existing.id <> $1);
     if earlier <> '{}' then
         perform events.remove_archives(earlier, 'a newer archive is made');
         perform errand.enqueue('object_removal');

@@ -22,22 +22,23 @@ begin
     return query
     select
         case
-            when known.made_at is not null then 'made'
-            when exists (select from errand.job where job.id = known.job_id) then 'making'
+            when existing.made_at is not null then 'made'
+            when exists (select from errand.job where job.id = existing.job_id) then 'making'
             else 'failed'
         end,
-        known.photos, known.missing, known.bytes, case when known.made_at is not null then known.key end,
-        known.made_at, known.made_at is not null and known.contents is not distinct from events.archive_contents($1),
-        case when known.made_at is not null then events.link_seconds(status.purge_at) end
-    from events.archive as known
-    join events.event_status as status on status.id = known.event_id
-    where known.event_id = $1 and status.is_revealed
+        existing.photos, existing.missing, existing.bytes, case when existing.made_at is not null then existing.key end,
+        existing.made_at, existing.made_at is not null
+        and existing.contents is not distinct from events.archive_contents($1),
+        case when existing.made_at is not null then events.link_seconds(status.purge_at) end
+    from events.archive as existing
+    join events.event_status as status on status.id = existing.event_id
+    where existing.event_id = $1 and status.is_revealed
         and (
             status.host = $2
             or exists (
                 select from events.participant where participant.event_id = $1 and participant.user_id = $2)
         )
-    order by known.made_at desc nulls last, known.asked_at desc
+    order by existing.made_at desc nulls last, existing.asked_at desc
     limit 1;
 end
 $$;

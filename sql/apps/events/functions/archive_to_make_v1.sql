@@ -11,23 +11,23 @@ declare
     event uuid;
 begin
     -- The event first, as in all functions: the photos don't change between the digest and the list.
-    select held.id into event
-    from events.event as held
-    where held.id = (select event_id from events.archive as known where known.id = $1)
+    select its_event.id into event
+    from events.event as its_event
+    where its_event.id = (select event_id from events.archive as existing where existing.id = $1)
     for no key update;
-    update events.archive as known
+    update events.archive as existing
     set contents = events.archive_contents(event)
-    where known.id = $1 and events.archive_is_wanted_v1($1);
+    where existing.id = $1 and events.archive_is_wanted_v1($1);
     if not found then
         return;
     end if;
     return query
-    select known.key, status.result_key, person.name, taken.added_at
-    from events.archive as known
-    join events.photo as taken on taken.event_id = known.event_id
+    select existing.key, status.result_key, person.name, taken.added_at
+    from events.archive as existing
+    join events.photo as taken on taken.event_id = existing.event_id
     join media.photo_status as status on status.id = taken.photo
     left join events.participant as person on person.event_id = taken.event_id and person.user_id = taken.user_id
-    where known.id = $1 and status.state = 'delivered'
+    where existing.id = $1 and status.state = 'delivered'
     order by taken.added_at, taken.photo;
 end
 $$;

@@ -19,7 +19,7 @@ language plpgsql security definer set search_path = pg_catalog, events, pg_temp 
 #variable_conflict use_column
 declare
     made constant uuid := gen_random_uuid();
-    known events.code;
+    existing events.code;
 begin
     perform events.check_link('code', $2);
     -- Waits for a running purge, and then finds no event.
@@ -31,19 +31,20 @@ begin
     insert into events.code (id, event_id, link, key)
     values (made, $1, $2, format('events/%s/codes/%s.png', $1, made))
     on conflict on constraint code_once do nothing;
-    select * into strict known from events.code as held where (held.event_id, held.link) = ($1, $2);
-    if known.drawn_at is null then
+    select * into strict existing from events.code as target where (target.event_id, target.link) = ($1, $2);
+    if existing.drawn_at is null then
         -- The unique key returns a job that waits or runs. One that failed, or was cancelled, is followed by another.
-        select job_id into known.job_id
+        select job_id into existing.job_id
         from errand.enqueue(
-            'event_code', jsonb_build_object('code', known.id), unique_key => 'event_code/' || known.id);
-        update events.code as held
-        set job_id = known.job_id, error = null
-        where held.id = known.id
-            and (held.job_id is distinct from known.job_id or held.error is not null) and held.drawn_at is null;
+            'event_code', jsonb_build_object('code', existing.id), unique_key => 'event_code/' || existing.id);
+        update events.code as target
+        set job_id = existing.job_id, error = null
+        where target.id = existing.id
+            and (target.job_id is distinct from existing.job_id or target.error is not null)
+                and target.drawn_at is null;
     end if;
     return query select shown.state, shown.key, shown.error
     from events.code_status as shown
-    where shown.id = known.id;
+    where shown.id = existing.id;
 end
 $$;

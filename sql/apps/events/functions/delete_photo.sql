@@ -11,25 +11,25 @@ create or replace function events.delete_photo(photo uuid, user_id text) returns
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 declare
-    held events.event;
+    existing events.event;
     owner text;
 begin
     perform errand_internal.check_user('delete_photo', $2);
-    select * into held
+    select * into existing
     from events.event
     where id = (select event_id from events.photo where photo = $1)
     for no key update;
     select user_id into owner from events.photo where photo = $1;
     if owner is null then
         return 'no_photo';
-    elsif $2 not in (owner, held.host) then
+    elsif $2 not in (owner, existing.host) then
         return 'not_yours';
     end if;
     perform events.remove_archives(
-        array(select id from events.archive where event_id = held.id), 'a photo in it was deleted');
+        array(select id from events.archive where event_id = existing.id), 'a photo in it was deleted');
     perform media.remove_photos(
         array[$1], case $2 when owner then 'its owner has deleted the photo' else 'the host has deleted the photo' end);
-    update events.event set changes = changes + 1 where id = held.id;
+    update events.event set changes = changes + 1 where id = existing.id;
     -- Without a unique key: with one, all who delete would wait for each other's commit.
     perform errand.enqueue('object_removal');
     return 'deleted';

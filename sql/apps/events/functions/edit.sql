@@ -34,44 +34,46 @@ create or replace function events.edit(
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 declare
-    held events.event;
+    existing events.event;
     -- A reveal that the participants have not been told of.
     is_pending boolean;
     unfinished uuid[];
 begin
     perform errand_internal.check_user('edit', $2);
-    select * into held from events.event where id = $1 for no key update;
+    select * into existing from events.event where id = $1 for no key update;
     if not found then
         return 'no_event';
-    elsif held.host <> $2 then
+    elsif existing.host <> $2 then
         return 'not_host';
     elsif $5 <= clock_timestamp() then
         raise exception 'edit: ends_at: expected a time in the future, got %', $5
             using errcode = 'ER422', hint = 'events.end_now ends an event.';
-    elsif held.reveal_at <= clock_timestamp() and ($9 or $8 <> held.reveal_at) then
+    elsif existing.reveal_at <= clock_timestamp() and ($9 or $8 <> existing.reveal_at) then
         return 'revealed';
     elsif $9 and $8 is not null then
         raise exception 'edit: without_reveal: expected no reveal_at beside it, got %', $8 using errcode = 'ER422';
     end if;
-    held.title := coalesce($3, held.title);
-    held.starts_at := coalesce($4, held.starts_at);
-    held.ends_at := coalesce($5, held.ends_at);
-    held.photos_each := coalesce($6, held.photos_each);
-    held.photos_in_all := coalesce($7, held.photos_in_all);
-    held.reveal_at := case when not coalesce($9, false) then coalesce($8, held.reveal_at) end;
-    held.keep_original := coalesce($10, held.keep_original);
-    held.qualities := coalesce($11, held.qualities);
-    held.max_edge := coalesce($12, held.max_edge);
-    held.kept_days := coalesce($13, held.kept_days);
-    is_pending := held.reveal_at is not null and held.revealed_at is null;
+    existing.title := coalesce($3, existing.title);
+    existing.starts_at := coalesce($4, existing.starts_at);
+    existing.ends_at := coalesce($5, existing.ends_at);
+    existing.photos_each := coalesce($6, existing.photos_each);
+    existing.photos_in_all := coalesce($7, existing.photos_in_all);
+    existing.reveal_at := case when not coalesce($9, false) then coalesce($8, existing.reveal_at) end;
+    existing.keep_original := coalesce($10, existing.keep_original);
+    existing.qualities := coalesce($11, existing.qualities);
+    existing.max_edge := coalesce($12, existing.max_edge);
+    existing.kept_days := coalesce($13, existing.kept_days);
+    is_pending := existing.reveal_at is not null and existing.revealed_at is null;
     perform events.check_event(
-        'edit', held.title, held.starts_at, held.ends_at, held.photos_each, held.photos_in_all,
-        case when is_pending then held.reveal_at end, held.keep_original, held.qualities, held.max_edge,
-        held.kept_days);
+        'edit', existing.title, existing.starts_at, existing.ends_at, existing.photos_each, existing.photos_in_all,
+        case when is_pending then existing.reveal_at end, existing.keep_original, existing.qualities, existing.max_edge,
+        existing.kept_days);
     update events.event
-    set title = held.title, starts_at = held.starts_at, ends_at = held.ends_at, photos_each = held.photos_each,
-        photos_in_all = held.photos_in_all, reveal_at = held.reveal_at, keep_original = held.keep_original,
-        qualities = held.qualities, max_edge = held.max_edge, kept_days = held.kept_days, changes = changes + 1
+    set title = existing.title, starts_at = existing.starts_at, ends_at = existing.ends_at,
+        photos_each = existing.photos_each,
+        photos_in_all = existing.photos_in_all, reveal_at = existing.reveal_at, keep_original = existing.keep_original,
+        qualities = existing.qualities, max_edge = existing.max_edge, kept_days = existing.kept_days,
+        changes = changes + 1
     where id = $1;
     if num_nonnulls($4, $13) > 0
         and (select purge_at from events.event_status where id = $1) <= clock_timestamp()
@@ -83,10 +85,10 @@ begin
     perform events.tell($1, 'edited');
     if is_pending then
         perform events.check_reveal('edit', $1);
-        perform events.enqueue_reveal($1, held.reveal_at);
+        perform events.enqueue_reveal($1, existing.reveal_at);
         unfinished := array(
-            select known.id from events.archive as known where known.event_id = $1 and known.made_at is null);
-        if unfinished <> '{}' and held.reveal_at > clock_timestamp() then
+            select target.id from events.archive as target where target.event_id = $1 and target.made_at is null);
+        if unfinished <> '{}' and existing.reveal_at > clock_timestamp() then
             perform events.remove_archives(unfinished, 'its photos are hidden until their reveal');
             perform errand.enqueue('object_removal');
         end if;

@@ -12,25 +12,25 @@ create or replace function events.end_now(event_id uuid, user_id text) returns t
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 declare
-    held events.event;
+    existing events.event;
     present timestamptz;
 begin
     perform errand_internal.check_user('end_now', $2);
-    select * into held from events.event where id = $1 for no key update;
+    select * into existing from events.event where id = $1 for no key update;
     present := clock_timestamp();
-    if held.id is null then
+    if existing.id is null then
         return 'no_event';
-    elsif held.host <> $2 then
+    elsif existing.host <> $2 then
         return 'not_host';
-    elsif present <= held.starts_at then
+    elsif present <= existing.starts_at then
         return 'not_started';
-    elsif present >= held.ends_at then
+    elsif present >= existing.ends_at then
         return 'already_ended';
     end if;
     update events.event set ends_at = present, changes = changes + 1 where id = $1;
-    if held.reveal_at > present and (
-        held.reveal_at = held.ends_at
-        or held.reveal_at >= (select purge_at from events.event_status where id = $1)
+    if existing.reveal_at > present and (
+        existing.reveal_at = existing.ends_at
+        or existing.reveal_at >= (select purge_at from events.event_status where id = $1)
     ) then
         update events.event set reveal_at = present where id = $1;
         perform events.enqueue_reveal($1, present);

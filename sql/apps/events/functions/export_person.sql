@@ -39,11 +39,11 @@ language sql stable set search_path = pg_catalog, events, pg_temp as $$
             'photos',
             jsonb_agg(
                 jsonb_build_object(
-                    'photo', known.photo, 'event_id', known.event_id, 'added_at', known.added_at,
-                    'state', status.state, 'source_key', known.source_key, 'result_key', status.result_key)
-                order by known.added_at, known.photo)
-        from events.photo as known
-        join media.photo_status as status on status.id = known.photo
-        where known.user_id = export_person.user_id
+                    'photo', existing.photo, 'event_id', existing.event_id, 'added_at', existing.added_at,
+                    'state', status.state, 'source_key', existing.source_key, 'result_key', status.result_key)
+                order by existing.added_at, existing.photo)
+        from events.photo as existing
+        join media.photo_status as status on status.id = existing.photo
+        where existing.user_id = export_person.user_id
     ) as part
 $$;

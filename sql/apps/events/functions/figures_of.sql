@@ -15,9 +15,9 @@ begin
     perform errand_internal.check_user('figures_of', $2);
     return query
     select
-        known.photos::int, known.delivered::int, known.failed::int, known.participants::int,
-        known.active_participants::int, known.last_photo_at
-    from events.event_figures as known
-    where known.id = $1 and known.host = $2;
+        existing.photos::int, existing.delivered::int, existing.failed::int, existing.participants::int,
+        existing.active_participants::int, existing.last_photo_at
+    from events.event_figures as existing
+    where existing.id = $1 and existing.host = $2;
 end
 $$;

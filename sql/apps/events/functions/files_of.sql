@@ -19,21 +19,23 @@ language plpgsql security definer set search_path = pg_catalog, events, pg_temp 
 begin
     perform errand_internal.check_user('files_of', $2);
     return query
-    select 'archive', known.state, known.key, 'application/zip', known.bytes, known.made_at, null, known.link_seconds
-    from events.archive_status($1, $2) as known;
+    select 'archive', existing.state, existing.key, 'application/zip', existing.bytes, existing.made_at, null,
+        existing.link_seconds
+    from events.archive_status($1, $2) as existing;
     return query
     select
-        'code', known.state, case known.state when 'stored' then known.key end, 'image/png', known.bytes::bigint,
-        known.stored_at, known.link,
-        case known.state when 'stored' then events.link_seconds(status.purge_at) end
+        'code', existing.state, case existing.state when 'stored' then existing.key end, 'image/png',
+        existing.bytes::bigint,
+        existing.stored_at, existing.link,
+        case existing.state when 'stored' then events.link_seconds(status.purge_at) end
     from events.event_status as status
-    join events.code_status as known on known.event_id = status.id
+    join events.code_status as existing on existing.event_id = status.id
     where status.id = $1
         and (
             status.host = $2
             or exists (
                 select from events.participant where participant.event_id = $1 and participant.user_id = $2)
         )
-    order by known.requested_at, known.id;
+    order by existing.requested_at, existing.id;
 end
 $$;

@@ -10,19 +10,19 @@ create or replace function events.join(event_id uuid, user_id text, name text de
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 declare
-    held events.event;
+    existing events.event;
 begin
     perform errand_internal.check_user('join', $2);
     perform events.check_name('join', $3);
     -- Waits for a running purge, and then finds no event.
-    select * into held from events.event where id = $1 for key share;
+    select * into existing from events.event where id = $1 for key share;
     if not found then
         return 'no_event';
     elsif exists (select from events.participant where event_id = $1 and user_id = $2) then
         return 'already_joined';
     elsif exists (select from events.exclusion where event_id = $1 and user_id = $2) then
         return 'excluded';
-    elsif held.ends_at <= clock_timestamp() then
+    elsif existing.ends_at <= clock_timestamp() then
         return 'ended';
     end if;
     insert into events.participant (event_id, user_id, name) values ($1, $2, $3)

@@ -27,9 +27,9 @@ begin
     join events.event_status as status on status.id = person.event_id
     cross join lateral (
         select count(*)::int as photos, (count(*) filter (where submitted.state <> 'failed'))::int as counted
-        from events.photo as known
-        join media.photo as submitted on submitted.id = known.photo
-        where known.event_id = status.id and known.user_id = $1
+        from events.photo as existing
+        join media.photo as submitted on submitted.id = existing.photo
+        where existing.event_id = status.id and existing.user_id = $1
     ) as own
     where person.user_id = $1
         and ($2 is null or (status.ends_at, status.id) < (

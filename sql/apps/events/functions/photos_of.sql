@@ -27,21 +27,22 @@ begin
     perform events.check_page('photos_of', $5);
     return query
     select
-        known.photo, known.user_id, status.state, status.result_key, status.width, status.height, known.added_at,
-        known.user_id = $2, case when known.user_id = $2 then status.error end,
-        case when known.user_id = $2 and status.keep_original and status.original_removed_at is null
+        existing.photo, existing.user_id, status.state, status.result_key, status.width, status.height,
+        existing.added_at,
+        existing.user_id = $2, case when existing.user_id = $2 then status.error end,
+        case when existing.user_id = $2 and status.keep_original and status.original_removed_at is null
             then status.source_key
         end
     from events.event
-    join events.photo as known on known.event_id = event.id
-    join media.photo_status as status on status.id = known.photo
+    join events.photo as existing on existing.event_id = event.id
+    join media.photo_status as status on status.id = existing.photo
     where event.id = $1
         and exists (select from events.participant where participant.event_id = $1 and participant.user_id = $2)
-        and (known.user_id = $2
+        and (existing.user_id = $2
             or not coalesce($3, false) and (event.reveal_at is null or event.reveal_at <= clock_timestamp()))
-        and ($4 is null or (known.added_at, known.photo) > (
+        and ($4 is null or (existing.added_at, existing.photo) > (
             select last.added_at, last.photo from events.photo as last where last.photo = $4 and last.event_id = $1))
-    order by known.added_at, known.photo
+    order by existing.added_at, existing.photo
     limit $5;
 end
 $$;

@@ -6,7 +6,7 @@
 create or replace function events.purge_due_v1(kept_from text) returns table (receipt bigint, people int, photos int)
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 declare
-    held uuid;
+    existing uuid;
 begin
     if $1 is null or $1 not in ('end', 'start') then
         raise exception 'purge_due_v1: kept_from: expected end or start, got %', quote_nullable(left($1, 100))
@@ -18,14 +18,14 @@ begin
     end if;
     -- By the two indexes: the expressions are theirs.
     if $1 = 'end' then
-        select id into held
+        select id into existing
         from events.event
         where (ends_at at time zone 'UTC') + kept_days * interval '1 day' <= now() at time zone 'UTC'
         order by (ends_at at time zone 'UTC') + kept_days * interval '1 day', id
         limit 1
         for update skip locked;
     else
-        select id into held
+        select id into existing
         from events.event
         where greatest(ends_at at time zone 'UTC', (starts_at at time zone 'UTC') + kept_days * interval '1 day')
             <= now() at time zone 'UTC'
@@ -33,8 +33,8 @@ begin
         limit 1
         for update skip locked;
     end if;
-    if held is not null then
-        return query select * from events.purge_event(held, 'event_purge', 'its event is over');
+    if existing is not null then
+        return query select * from events.purge_event(existing, 'event_purge', 'its event is over');
     end if;
 end
 $$;

@@ -10,22 +10,22 @@ language plpgsql security definer set search_path = pg_catalog, events, pg_temp 
 declare
     -- As many as notify.send takes.
     most constant int := 10000;
-    held events.event;
+    existing events.event;
     present timestamptz;
     last_moment timestamptz;
     users text[];
 begin
-    select * into held from events.event where id = $1 for no key update;
+    select * into existing from events.event where id = $1 for no key update;
     present := clock_timestamp();
     last_moment := least((select purge_at from events.event_status where id = $1), present + interval '7 days');
     status := case
-        when held.reveal_at is null then 'gone'
-        when held.revealed_at is not null then 'already_revealed'
-        when present < held.reveal_at then 'too_early'
+        when existing.reveal_at is null then 'gone'
+        when existing.revealed_at is not null then 'already_revealed'
+        when present < existing.reveal_at then 'too_early'
         when last_moment <= present then 'gone'
         else 'revealed'
     end;
-    reveal_at := held.reveal_at;
+    reveal_at := existing.reveal_at;
     people := 0;
     if status = 'revealed' then
         update events.event set revealed_at = present where id = $1;

@@ -4,13 +4,13 @@ create or replace function events.tell_stored() returns trigger
 language plpgsql set search_path = pg_catalog, events, pg_temp as $$
 begin
     if new.photo is null then
-        perform events.tell(known.event_id, 'code_stored', code => known.id)
-        from events.code as known
-        where known.key = new.key collate "default";
+        perform events.tell(existing.event_id, 'code_stored', code => existing.id)
+        from events.code as existing
+        where existing.key = new.key collate "default";
     else
-        perform events.tell(known.event_id, 'photo_stored', known.photo)
-        from events.photo as known
-        where known.photo = new.photo;
+        perform events.tell(existing.event_id, 'photo_stored', existing.photo)
+        from events.photo as existing
+        where existing.photo = new.photo;
     end if;
     return null;
 end

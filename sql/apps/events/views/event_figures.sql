@@ -7,11 +7,11 @@ select
     count(*) filter (where status.state = 'failed') as failed,
     (select count(*) from events.participant where participant.event_id = event.id) as participants,
     count(distinct person.user_id) filter (where status.state <> 'failed') as active_participants,
-    max(known.added_at) as last_photo_at
+    max(photo.added_at) as last_photo_at
 from events.event
-left join events.photo as known on known.event_id = event.id
-left join media.photo_status as status on status.id = known.photo
-left join events.participant as person on person.event_id = event.id and person.user_id = known.user_id
+left join events.photo on photo.event_id = event.id
+left join media.photo_status as status on status.id = photo.photo
+left join events.participant as person on person.event_id = event.id and person.user_id = photo.user_id
 group by event.id;
 comment on view events.event_figures is 'The figures of each event: photos, participants, how many of them take part';
 comment on column events.event_figures.id is 'the event''s id';

@@ -3,10 +3,10 @@
 -- errand: hides user_id, source_key, error
 create or replace view events.event_photo_status as
 select
-    known.event_id, known.photo, known.user_id, status.state, known.source_key, status.result_key, status.bytes,
-    status.width, status.height, known.added_at, status.delivered_at, status.error
-from events.photo as known
-join media.photo_status as status on status.id = known.photo;
+    photo.event_id, photo.photo, photo.user_id, status.state, photo.source_key, status.result_key, status.bytes,
+    status.width, status.height, photo.added_at, status.delivered_at, status.error
+from events.photo
+join media.photo_status as status on status.id = photo.photo;
 comment on view events.event_photo_status is 'The photos of events and their states';
 comment on column events.event_photo_status.event_id is 'the event';
 comment on column events.event_photo_status.photo is 'the photo''s id';

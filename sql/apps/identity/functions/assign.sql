@@ -19,7 +19,7 @@ declare
     own text;
 begin
     perform errand_internal.check_user('assign', assign.user_id);
-    select number into own from identity.number as known where known.user_id = assign.user_id;
+    select number into own from identity.number as existing where existing.user_id = assign.user_id;
     if found then
         return own;
     end if;
@@ -36,7 +36,7 @@ begin
             return own;
         end if;
         -- Another session has assigned the user's number, or this number is another user's.
-        select number into own from identity.number as known where known.user_id = assign.user_id;
+        select number into own from identity.number as existing where existing.user_id = assign.user_id;
         if found then
             return own;
         end if;

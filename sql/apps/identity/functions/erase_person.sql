@@ -3,9 +3,9 @@
 create or replace function identity.erase_person(user_id text) returns bigint
 language sql security definer set search_path = pg_catalog, identity, pg_temp as $$
     with erased as (
-        update identity.number as known
+        update identity.number as existing
         set user_id = null
-        where known.user_id = erase_person.user_id
+        where existing.user_id = erase_person.user_id
         returning 1
     )
     select count(*) from erased

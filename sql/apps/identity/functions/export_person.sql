@@ -4,8 +4,8 @@ language sql stable security definer set search_path = pg_catalog, identity, pg_
     select coalesce(
         (
             select jsonb_build_object('number', number, 'assigned_at', assigned_at)
-            from identity.number as known
-            where known.user_id = export_person.user_id
+            from identity.number as existing
+            where existing.user_id = export_person.user_id
         ),
         '{}')
 $$;

@@ -9,28 +9,28 @@ language plpgsql security definer set search_path = pg_catalog, identity, pg_tem
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
     present constant timestamptz := clock_timestamp();
-    held identity.pool;
+    existing identity.pool;
     used bigint;
     highest bigint;
     wanted int;
 begin
-    select * into held from identity.pool for update skip locked;
+    select * into existing from identity.pool for update skip locked;
     if not found then
         return 0;
     end if;
     select case when is_called then last_value else 0 end into used from identity.free_position;
-    if held.passed_at <= present - interval '1 minute' then
+    if existing.passed_at <= present - interval '1 minute' then
         -- A row that a transaction is about to take is left for the next call.
         delete from identity.free_number
         where position = any (array(
             select position
             from identity.free_number
-            where position <= held.passed
+            where position <= existing.passed
             order by position
             limit 10000
             for update skip locked));
-        held.passed := used;
-        held.passed_at := present;
+        existing.passed := used;
+        existing.passed_at := present;
     end if;
     highest := greatest(used, (select max(position) from identity.free_number));
     wanted := least(fill_pool_v1.max_numbers, (select pool_target from identity.setting) - (highest - used));
@@ -39,7 +39,7 @@ begin
         select highest + n, identity.new_number() from generate_series(1, wanted) as n;
     end if;
     update identity.pool
-    set passed = held.passed, passed_at = held.passed_at,
+    set passed = existing.passed, passed_at = existing.passed_at,
         filled_at = case when wanted < fill_pool_v1.max_numbers then present else filled_at end;
     return greatest(0, wanted);
 end

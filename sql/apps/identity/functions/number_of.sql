@@ -4,5 +4,5 @@
 -- errand: for enqueuer, ops
 create or replace function identity.number_of(user_id text) returns text
 language sql stable security definer set search_path = pg_catalog, identity, pg_temp as $$
-    select number from identity.number as known where known.user_id = number_of.user_id
+    select number from identity.number as existing where existing.user_id = number_of.user_id
 $$;

@@ -7,6 +7,6 @@
 create or replace function identity.user_of(number text) returns text
 language sql stable security definer set search_path = pg_catalog, identity, pg_temp as $$
     select user_id
-    from identity.number as known
-    where known.number = regexp_replace(left(user_of.number, 100), E'[\\s-]', '', 'g')
+    from identity.number as existing
+    where existing.number = regexp_replace(left(user_of.number, 100), E'[\\s-]', '', 'g')
 $$;

@@ -4,8 +4,8 @@ create or replace function media.check_not_removed(context text, key text) retur
 language plpgsql stable set search_path = pg_catalog, media, pg_temp as $$
 begin
     if exists (
-        select from media.removal as held
-        where held.key = any (
+        select from media.removal as existing
+        where existing.key = any (
             select left(check_not_removed.key, length)
             from generate_series(1, length(check_not_removed.key)) as length
             where length = length(check_not_removed.key) or substr(check_not_removed.key, length, 1) = '/')

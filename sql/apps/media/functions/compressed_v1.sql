@@ -11,14 +11,14 @@ create or replace function media.compressed_v1(
 ) returns text
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
-    known media.photo;
+    existing media.photo;
 begin
-    select * into known from media.photo where id = compressed_v1.photo for update;
+    select * into existing from media.photo where id = compressed_v1.photo for update;
     if not found then
         return 'gone';
-    elsif known.state = 'compressed' then
+    elsif existing.state = 'compressed' then
         return 'compressed';
-    elsif jsonb_path_query_array(known.variants, '$[*].name')
+    elsif jsonb_path_query_array(existing.variants, '$[*].name')
         <> (
             select coalesce(jsonb_agg(value -> 'name' order by value ->> 'name' collate "C"), '[]')
             from jsonb_array_elements(compressed_v1.variants)
@@ -26,7 +26,7 @@ begin
         or jsonb_array_length(compressed_v1.variants) <> cardinality(compressed_v1.variant_bytes)
     then
         raise exception 'compressed_v1: variants: expected %, got %',
-            jsonb_path_query_array(known.variants, '$[*].name'),
+            jsonb_path_query_array(existing.variants, '$[*].name'),
             jsonb_path_query_array(compressed_v1.variants, '$[*].name') using errcode = 'ER422';
     end if;
     update media.photo
@@ -39,15 +39,16 @@ begin
     where id = compressed_v1.photo;
     insert into media.variant (photo, name, key, format, size, width, height, quality, sha256, bytes)
     select
-        known.id, wanted ->> 'name',
+        existing.id, wanted ->> 'name',
         media.variant_key(compressed_v1.result_key, wanted ->> 'name', wanted ->> 'format'), wanted ->> 'format',
         length(file.bytes), (made.value #>> '{report,width}')::int, (made.value #>> '{report,height}')::int,
         (made.value #>> '{report,quality}')::int, sha256(file.bytes), file.bytes
-    from jsonb_array_elements(known.variants) as wanted
+    from jsonb_array_elements(existing.variants) as wanted
     join jsonb_array_elements(compressed_v1.variants) with ordinality as made on made.value -> 'name' = wanted -> 'name'
     join unnest(compressed_v1.variant_bytes) with ordinality as file (bytes, ordinality) using (ordinality);
     perform media.stage(
-        compressed_v1.photo, compressed_v1.result_key, 'image/' || known.format, known.owner, compressed_v1.bytes);
+        compressed_v1.photo, compressed_v1.result_key, 'image/' || existing.format, existing.owner,
+        compressed_v1.bytes);
     return 'staged';
 end
 $$;

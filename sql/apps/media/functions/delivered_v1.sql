@@ -3,9 +3,9 @@
 -- needs any more is listed for removal. Older photos of the owner with the same purpose are removed.
 --
 -- revision is that of the stored bytes. With is_last = false they stay here, because they are stored once more. Returns
--- kept; superseded if the upload has got other bytes since, so that nothing is recorded; unwanted if neither the upload
--- nor another record of that key exists any more, or if the object is about to be removed: then the caller removes the
--- object.
+-- delivered; superseded if the upload has got other bytes since, so that nothing is recorded; unwanted if neither the
+-- upload nor another record of that key exists any more, or if the object is about to be removed: then the caller
+-- removes the object.
 create or replace function media.delivered_v1(
     upload uuid, key text, revision int default 1, is_last boolean default true
 ) returns text
@@ -13,7 +13,7 @@ language plpgsql security definer set search_path = pg_catalog, media, pg_temp a
 declare
     of_photo media.photo;
     original text;
-    known media.upload;
+    existing media.upload;
     older uuid[];
 begin
     select photo.* into of_photo
@@ -47,30 +47,30 @@ begin
         || of_photo.id)
     order by id
     for update;
-    select * into known from media.upload where id = delivered_v1.upload for update;
+    select * into existing from media.upload where id = delivered_v1.upload for update;
     if found then
-        if known.revision <> delivered_v1.revision then
+        if existing.revision <> delivered_v1.revision then
             return 'superseded';
-        elsif known.removed_at is not null then
+        elsif existing.removed_at is not null then
             return 'unwanted';
         end if;
         update media.upload
-        set delivered_at = coalesce(known.delivered_at, clock_timestamp()),
-            bytes = case when not is_last then known.bytes end,
-            confirm_at = case when not is_last then known.confirm_at end
-        where id = known.id;
+        set delivered_at = coalesce(existing.delivered_at, clock_timestamp()),
+            bytes = case when not is_last then existing.bytes end,
+            confirm_at = case when not is_last then existing.confirm_at end
+        where id = existing.id;
         if is_last then
-            update media.variant set bytes = null where variant.photo = known.photo;
+            update media.variant set bytes = null where variant.photo = existing.photo;
         end if;
         perform media.original_arrived(delivered_v1.key);
         perform media.remove_original(original);
         perform media.remove_original(delivered_v1.key);
         perform media.remove_replaced(older);
-        return 'kept';
+        return 'delivered';
     end if;
     return case
         when exists (select from media.upload where media.upload.key = delivered_v1.key)
             or exists (select from media.photo where result_key = delivered_v1.key)
-        then 'kept' else 'unwanted' end;
+        then 'delivered' else 'unwanted' end;
 end
 $$;

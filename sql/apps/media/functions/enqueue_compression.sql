@@ -9,8 +9,8 @@ begin
     from errand.enqueue(
         'image_compression', jsonb_build_object('photo', enqueue_compression.photo), queue => 'images',
         max_attempts => 4, unique_key => 'image_compression/' || enqueue_compression.photo,
-        subject => (select owner from media.photo as known where known.id = enqueue_compression.photo));
-    update media.photo as known set job_id = enqueued where known.id = enqueue_compression.photo;
+        subject => (select owner from media.photo as existing where existing.id = enqueue_compression.photo));
+    update media.photo as existing set job_id = enqueued where existing.id = enqueue_compression.photo;
     return enqueued;
 end
 $$;

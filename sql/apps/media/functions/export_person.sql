@@ -14,30 +14,31 @@ begin
                 'photos' as name,
                 jsonb_agg(
                     jsonb_strip_nulls(
-                        to_jsonb(known) - '{owner,job_id,percent,encodes,milliseconds}'::text[]
+                        to_jsonb(existing) - '{owner,job_id,percent,encodes,milliseconds}'::text[]
                         || jsonb_build_object(
                             'idempotency_key', photo.idempotency_key,
                             'variants', (
                                 select jsonb_agg(
                                     to_jsonb(variant) - '{photo,quality,delivered_at}'::text[] order by name)
                                 from media.variant_status as variant
-                                where variant.photo = known.id)))
-                    order by known.submitted_at, known.id) as rows
-            from media.photo_status as known
-            join media.photo on photo.id = known.id
-            where known.owner = export_person.user_id
+                                where variant.photo = existing.id)))
+                    order by existing.submitted_at, existing.id) as rows
+            from media.photo_status as existing
+            join media.photo on photo.id = existing.id
+            where existing.owner = export_person.user_id
             union all
             select
                 'uploads',
                 jsonb_agg(
                     jsonb_strip_nulls(
                         jsonb_build_object(
-                            'id', known.id, 'key', known.key, 'type', known.type, 'size', known.size, 'sha256',
-                            encode(known.sha256, 'hex'), 'staged_at', known.staged_at,
-                            'delivered_at', known.delivered_at, 'removed_at', known.removed_at))
-                    order by known.staged_at, known.id)
-            from media.upload as known
-            where known.owner = export_person.user_id and known.photo is null
+                            'id', existing.id, 'key', existing.key, 'type', existing.type, 'size', existing.size,
+                            'sha256',
+                            encode(existing.sha256, 'hex'), 'staged_at', existing.staged_at,
+                            'delivered_at', existing.delivered_at, 'removed_at', existing.removed_at))
+                    order by existing.staged_at, existing.id)
+            from media.upload as existing
+            where existing.owner = export_person.user_id and existing.photo is null
         ) as part
         where part.rows is not null
     );

@@ -8,12 +8,12 @@ create or replace function media.not_compressed_v1(
 ) returns boolean
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
-    known media.photo;
+    existing media.photo;
 begin
-    select * into known from media.photo where id = not_compressed_v1.photo for update;
-    if not found or known.state = 'compressed' or not_compressed_v1.is_original_missing and exists (
+    select * into existing from media.photo where id = not_compressed_v1.photo for update;
+    if not found or existing.state = 'compressed' or not_compressed_v1.is_original_missing and exists (
         select from media.upload
-        where key = known.source_key and (bytes is not null or delivered_at is not null and removed_at is null)
+        where key = existing.source_key and (bytes is not null or delivered_at is not null and removed_at is null)
     ) then
         return false;
     end if;

@@ -7,10 +7,10 @@
 create or replace function media.photo_of(owner text, purpose text)
 returns table (photo uuid, result_key text, bytes bigint, width int, height int, stored_at timestamptz)
 language sql stable security definer set search_path = pg_catalog, media, pg_temp as $$
-    select known.id, known.result_key, known.bytes, known.width, known.height, upload.delivered_at
-    from media.photo as known
-    join media.upload on upload.photo = known.id and upload.delivered_at is not null
-    where known.owner = photo_of.owner and known.purpose = photo_of.purpose
-    order by known.submitted_at desc
+    select existing.id, existing.result_key, existing.bytes, existing.width, existing.height, upload.delivered_at
+    from media.photo as existing
+    join media.upload on upload.photo = existing.id and upload.delivered_at is not null
+    where existing.owner = photo_of.owner and existing.purpose = photo_of.purpose
+    order by existing.submitted_at desc
     limit 1
 $$;

@@ -10,11 +10,12 @@ returns table (
     timeouts int, format text, variants jsonb, min_quality int, max_quality int
 )
 language sql stable security definer set search_path = pg_catalog, media, pg_temp as $$
-    select known.source_key, known.state, upload.bytes,
+    select existing.source_key, existing.state, upload.bytes,
         coalesce(upload.delivered_at is not null and upload.removed_at is null, false),
-        media.is_foreign(known.source_key, known.owner), known.max_bytes, known.max_edge, known.timeouts, known.format,
-        known.variants, lower(known.qualities), upper(known.qualities) - 1
-    from media.photo as known
-    left join media.upload on upload.key = known.source_key and known.state <> 'compressed'
-    where known.id = photo_to_compress_v1.photo
+        media.is_foreign(existing.source_key, existing.owner), existing.max_bytes, existing.max_edge, existing.timeouts,
+        existing.format,
+        existing.variants, lower(existing.qualities), upper(existing.qualities) - 1
+    from media.photo as existing
+    left join media.upload on upload.key = existing.source_key and existing.state <> 'compressed'
+    where existing.id = photo_to_compress_v1.photo
 $$;

@@ -15,14 +15,15 @@ language sql security definer set search_path = pg_catalog, media, pg_temp as $$
         limit removals_v1.most
         for update skip locked
     )
-    update media.removal as held
+    update media.removal as existing
     set tries = tries + 1, tried_at = clock_timestamp(),
         final_at = case when in_flight then coalesce(final_at, clock_timestamp() + interval '90 seconds') end,
         try_at = case
-            when held.is_folder and final_at is null then clock_timestamp() + interval '90 seconds'
+            when existing.is_folder and final_at is null then clock_timestamp() + interval '90 seconds'
             else clock_timestamp() + interval '60 seconds'
         end
     from due
-    where held.id = due.id
-    returning held.id, held.tries, held.key, held.is_folder, not held.is_folder or held.final_at <= held.tried_at
+    where existing.id = due.id
+    returning existing.id, existing.tries, existing.key, existing.is_folder, not existing.is_folder
+        or existing.final_at <= existing.tried_at
 $$;

@@ -25,7 +25,7 @@ begin
         return false;
     end if;
     -- An attempt that was lost may be storing it again: then it is removed once more when no attempt can still run.
-    insert into media.removal as known (in_flight, key)
+    insert into media.removal as existing (in_flight, key)
     select
         exists (
             select from media.upload

@@ -58,7 +58,7 @@ begin
     select coalesce(array_agg(id), '{}'), coalesce(array_agg(job_id), '{}') into uploads, stored_by
     from media.upload
     where photo = any (remove_photos.photos) or key = any (own) and photo is null;
-    insert into media.removal as known (receipt_id, in_flight, key)
+    insert into media.removal as existing (receipt_id, in_flight, key)
     select remove_photos.receipt, bool_or(object.in_flight), object.key
     from (
         select key, false as in_flight from unnest(own) as key

@@ -8,25 +8,26 @@ declare
     gone int;
 begin
     -- One after the other for each receipt: of two calls that remove its last objects, one must see that none is left.
-    select array_agg(held.id) into receipts
+    select array_agg(existing.id) into receipts
     from (
         select receipt.id
         from media.receipt
         where receipt.id in (select receipt_id from media.removal where removal.id = any (removed_v1.ids))
         order by receipt.id
         for update
-    ) as held;
-    update media.removal as held
+    ) as existing;
+    update media.removal as existing
     set try_at = least(final_at, clock_timestamp() + interval '30 seconds'), error = null
     from unnest(removed_v1.ids, removed_v1.tries) as done (id, try)
-    where held.id = done.id and held.tries = done.try and held.in_flight and held.final_at > held.tried_at;
+    where existing.id = done.id and existing.tries = done.try and existing.in_flight
+        and existing.final_at > existing.tried_at;
     with confirmed as (
-        delete from media.removal as held
+        delete from media.removal as existing
         using unnest(removed_v1.ids, removed_v1.tries) as done (id, try)
         -- An object that can't come back is removed, even if its try took too long and others try it again.
-        where held.id = done.id
-            and (not held.in_flight or held.final_at <= held.tried_at and held.tries = done.try)
-        returning held.receipt_id, held.is_folder
+        where existing.id = done.id
+            and (not existing.in_flight or existing.final_at <= existing.tried_at and existing.tries = done.try)
+        returning existing.receipt_id, existing.is_folder
     ),
     counted as (
         update media.receipt

@@ -9,30 +9,30 @@
 create or replace function media.restage(upload uuid, type text, bytes bytea, replaces boolean) returns void
 language plpgsql set search_path = pg_catalog, media, pg_temp as $$
 declare
-    known media.upload;
+    existing media.upload;
     before text;
 begin
-    select * into strict known from media.upload where id = restage.upload;
-    before := errand_internal.state_of(known.job_id);
+    select * into strict existing from media.upload where id = restage.upload;
+    before := errand_internal.state_of(existing.job_id);
     if before = 'failed' then
-        perform errand.discard(array[known.job_id], 'its bytes were replaced');
+        perform errand.discard(array[existing.job_id], 'its bytes were replaced');
     elsif before in ('available', 'scheduled', 'parked', 'running') then
-        perform errand.cancel(array[known.job_id], 'its bytes were replaced');
+        perform errand.cancel(array[existing.job_id], 'its bytes were replaced');
     end if;
     update media.upload
     set bytes = restage.bytes, sha256 = sha256(restage.bytes), size = length(restage.bytes), type = restage.type,
-        replaces = restage.replaces, revision = known.revision + 1, staged_at = now(), delivered_at = null,
+        replaces = restage.replaces, revision = existing.revision + 1, staged_at = now(), delivered_at = null,
         removed_at = null, job_id = media.enqueue_upload(id, owner),
         confirm_at = case
-            when known.delivered_at is null or known.confirm_at is not null
-                or known.delivered_at > clock_timestamp() - interval '90 seconds'
+            when existing.delivered_at is null or existing.confirm_at is not null
+                or existing.delivered_at > clock_timestamp() - interval '90 seconds'
             then clock_timestamp() + interval '90 seconds'
         end
     where id = restage.upload;
     -- With the collation of photo.source_key: in another one, its index is of no use.
     update media.photo
     set original_removed_at = coalesce(original_removed_at, clock_timestamp())
-    where source_key = known.key collate "default" and state = 'compressed';
-    perform media.original_arrived(known.key collate "default");
+    where source_key = existing.key collate "default" and state = 'compressed';
+    perform media.original_arrived(existing.key collate "default");
 end
 $$;

@@ -11,12 +11,13 @@ declare
         select from pg_roles
         where rolname in ('errand_ops', 'errand_owner') and pg_has_role(session_user, pg_roles.oid, 'member'));
 begin
-    insert into media.store as known (id) values (set_store_v1.id)
+    insert into media.store as existing (id) values (set_store_v1.id)
     on conflict on constraint store_pkey do update
     set id = excluded.id, recorded_at = clock_timestamp()
-    where known.id = excluded.id or may_replace;
+    where existing.id = excluded.id or may_replace;
     if not found then
-        raise exception 'set_store: expected the recorded store %, got %', (select known.id from media.store as known),
+        raise exception 'set_store: expected the recorded store %, got %',
+            (select existing.id from media.store as existing),
             set_store_v1.id
             using errcode = '42501', hint = format(
                 'Only a login with errand_ops may replace it, and %I has no such right.', session_user);

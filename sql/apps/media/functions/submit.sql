@@ -54,7 +54,7 @@ create or replace function media.submit(
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
     made uuid;
-    known media.photo;
+    existing media.photo;
     wanted jsonb;
     present timestamptz := now();
 begin
@@ -102,10 +102,11 @@ begin
     on conflict on constraint photo_idempotency_key do nothing
     returning id into made;
     if made is null then
-        select * into strict known from media.photo where photo.idempotency_key = submit.idempotency_key;
+        select * into strict existing from media.photo where photo.idempotency_key = submit.idempotency_key;
         if (
-            known.source_key, known.owner, known.keep_original, known.max_bytes, known.max_edge, known.format,
-            known.variants, known.qualities, known.purpose
+            existing.source_key, existing.owner, existing.keep_original, existing.max_bytes, existing.max_edge,
+            existing.format,
+            existing.variants, existing.qualities, existing.purpose
         ) is distinct from (
             submit.source_key, submit.owner, submit.keep_original, submit.max_bytes, submit.max_edge, submit.format,
             wanted, submit.qualities, submit.purpose
@@ -113,9 +114,9 @@ begin
             raise exception 'submit: idempotency_key: expected one that no other submission has, got %',
                 quote_literal(submit.idempotency_key) using errcode = 'ER409';
         end if;
-        return known.id;
+        return existing.id;
     end if;
-    perform media.hold_original(submit.source_key, made);
+    perform media.lock_original(submit.source_key, made);
     -- If it is the result of a photo, a newer photo of that one's purpose waits, and then doesn't remove it.
     perform
     from media.upload

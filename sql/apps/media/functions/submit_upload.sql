@@ -24,7 +24,7 @@ create or replace function media.submit_upload(
 ) returns uuid
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
-    known media.upload;
+    existing media.upload;
     is_known boolean;
     is_same boolean;
     is_locked boolean := false;
@@ -53,21 +53,21 @@ begin
         if is_locked then
             perform from media.upload where upload.key = submit_upload.key for update;
         end if;
-        select * into known from media.upload where upload.key = submit_upload.key;
+        select * into existing from media.upload where upload.key = submit_upload.key;
         is_known := found;
-        is_same := is_known and (known.sha256, known.type, known.owner)
+        is_same := is_known and (existing.sha256, existing.type, existing.owner)
             is not distinct from (sha256(submit_upload.bytes), submit_upload.type, submit_upload.owner);
-        if is_same and (not submit_upload.replace or known.replaces or known.delivered_at is not null) and (
-            known.removed_at is null
+        if is_same and (not submit_upload.replace or existing.replaces or existing.delivered_at is not null) and (
+            existing.removed_at is null
             or not exists (select from media.photo where source_key = submit_upload.key and state <> 'compressed')
         ) then
-            return known.id;
+            return existing.id;
         elsif is_known and not is_same and not submit_upload.replace then
             raise exception
                 'submit_upload: key: expected one that was not submitted with other bytes, type or owner, got %',
                 quote_literal(submit_upload.key)
                 using errcode = 'ER409', hint = 'media.upload_status shows the state of that one.';
-        elsif is_known and (known.photo is not null or known.owner is distinct from submit_upload.owner)
+        elsif is_known and (existing.photo is not null or existing.owner is distinct from submit_upload.owner)
             or exists (select from media.variant where variant.key = submit_upload.key)
             or submit_upload.owner is not null and exists (
                 select from media.photo
@@ -78,13 +78,13 @@ begin
         elsif not is_locked then
             -- Photos before uploads, in the order in which all sessions lock them.
             perform from media.photo where source_key = submit_upload.key order by id for update;
-            perform media.hold_original(submit_upload.key);
+            perform media.lock_original(submit_upload.key);
             perform media.check_not_removed('submit_upload: key', submit_upload.key);
             is_locked := true;
         elsif is_known then
             perform media.restage(
-                known.id, submit_upload.type, submit_upload.bytes, submit_upload.replace or known.replaces);
-            return known.id;
+                existing.id, submit_upload.type, submit_upload.bytes, submit_upload.replace or existing.replaces);
+            return existing.id;
         else
             begin
                 return media.stage(

@@ -5,8 +5,8 @@
 -- its result or is gone.
 create or replace function media.timed_out_v1(photo uuid) returns int
 language sql security definer set search_path = pg_catalog, media, pg_temp as $$
-    update media.photo as known
-    set timeouts = known.timeouts + 1
-    where known.id = timed_out_v1.photo and known.state <> 'compressed' and known.timeouts < 5
-    returning known.timeouts
+    update media.photo as existing
+    set timeouts = existing.timeouts + 1
+    where existing.id = timed_out_v1.photo and existing.state <> 'compressed' and existing.timeouts < 5
+    returning existing.timeouts
 $$;

@@ -10,13 +10,13 @@ returns table (
 )
 language sql stable security definer set search_path = pg_catalog, media, pg_temp as $$
     select
-        known.key, known.type, encode(known.sha256, 'hex'), known.bytes, known.revision,
-        known.delivered_at is not null and known.confirm_at is null, known.replaces,
+        existing.key, existing.type, encode(existing.sha256, 'hex'), existing.bytes, existing.revision,
+        existing.delivered_at is not null and existing.confirm_at is null, existing.replaces,
         case
-            when known.confirm_at > clock_timestamp()
-            then extract(epoch from known.confirm_at - clock_timestamp())::double precision
+            when existing.confirm_at > clock_timestamp()
+            then extract(epoch from existing.confirm_at - clock_timestamp())::double precision
         end,
-        (select count(*) from media.variant where variant.photo = known.photo)::int
-    from media.upload as known
-    where known.id = upload_to_store_v1.upload
+        (select count(*) from media.variant where variant.photo = existing.photo)::int
+    from media.upload as existing
+    where existing.id = upload_to_store_v1.upload
 $$;

@@ -3,23 +3,23 @@
 -- errand: hides owner, key, error, attempts
 create or replace view media.upload_status as
 select
-    known.id, known.photo, known.owner, known.key,
+    upload.id, upload.photo, upload.owner, upload.key,
     case
-        when known.removed_at is not null then 'removed'
-        when known.delivered_at is not null then 'delivered'
+        when upload.removed_at is not null then 'removed'
+        when upload.delivered_at is not null then 'delivered'
         when live.id is not null then live.state
         when failed.id is not null then 'failed'
         else 'cancelled'
     end as state,
-    known.size, known.type, encode(known.sha256, 'hex') as sha256, known.bytes is not null as is_kept,
+    upload.size, upload.type, encode(upload.sha256, 'hex') as sha256, upload.bytes is not null as is_staged,
     coalesce(live.attempt, failed.attempt) as attempt, coalesce(live.max_attempts, failed.max_attempts) as max_attempts,
     live.run_at as due_at, live.parked_for as waits_for,
     coalesce(failed.error, live.attempts -> -1 ->> 'error') as error,
     coalesce(failed.attempts, live.attempts) as attempts,
-    known.job_id, known.staged_at, known.delivered_at, failed.finished_at as failed_at, known.removed_at
-from media.upload as known
-left join errand.job as live on live.id = known.job_id and known.bytes is not null
-left join errand.failed as failed on failed.id = known.job_id and known.bytes is not null;
+    upload.job_id, upload.staged_at, upload.delivered_at, failed.finished_at as failed_at, upload.removed_at
+from media.upload
+left join errand.job as live on live.id = upload.job_id and upload.bytes is not null
+left join errand.failed as failed on failed.id = upload.job_id and upload.bytes is not null;
 comment on view media.upload_status is 'The submitted objects: state, attempts, errors. Failed ones stay';
 comment on column media.upload_status.id is 'the upload''s id, for media.retry_upload';
 comment on column media.upload_status.photo is 'the photo whose result it is';
@@ -31,7 +31,7 @@ comment on column media.upload_status.state is
 comment on column media.upload_status.size is 'size in bytes';
 comment on column media.upload_status.type is 'its media type';
 comment on column media.upload_status.sha256 is 'hash of its bytes';
-comment on column media.upload_status.is_kept is 'whether its bytes are here: until the store has them';
+comment on column media.upload_status.is_staged is 'whether its bytes are here: until the store has them';
 comment on column media.upload_status.attempt is 'number of attempts; waiting for the store spends none';
 comment on column media.upload_status.max_attempts is 'number of attempts: a failure of the last one is final';
 comment on column media.upload_status.due_at is 'when its next attempt is due';

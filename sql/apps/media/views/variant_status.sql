@@ -2,10 +2,11 @@
 -- errand: for enqueuer, ops, monitor
 create or replace view media.variant_status as
 select
-    known.photo, known.name, known.key, known.format, known.size as bytes, known.width, known.height, known.quality,
+    variant.photo, variant.name, variant.key, variant.format, variant.size as bytes, variant.width, variant.height,
+    variant.quality,
     upload.delivered_at
-from media.variant as known
-left join media.upload on upload.photo = known.photo;
+from media.variant
+left join media.upload on upload.photo = variant.photo;
 comment on view media.variant_status is 'The variants of photos that have their results: keys and sizes';
 comment on column media.variant_status.photo is 'the photo''s id';
 comment on column media.variant_status.name is 'its name, unique within the photo';

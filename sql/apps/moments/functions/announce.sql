@@ -6,9 +6,9 @@ language plpgsql set search_path = pg_catalog, moments, pg_temp as $$
 declare
     ids constant jsonb := jsonb_build_object('event', 'new_moment', 'moment_id', moment, 'pair_id', pair);
     receiver constant text := (
-        select case known.inviter when announce.sender then known.invitee else known.inviter end
-        from pairing.pair as known
-        where known.id = announce.pair);
+        select case existing.inviter when announce.sender then existing.invitee else existing.inviter end
+        from pairing.pair as existing
+        where existing.id = announce.pair);
 begin
     perform notify.withdraw(receiver, 'moment/' || pair);
     perform notify.send(

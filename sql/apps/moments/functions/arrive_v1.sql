@@ -7,11 +7,12 @@ language plpgsql security definer set search_path = pg_catalog, moments, pg_temp
 #variable_conflict use_column
 begin
     perform from moments.pair
-    where pair_id = (select known.pair_id from moments.moment as known where known.id = $1)
+    where pair_id = (select existing.pair_id from moments.moment as existing where existing.id = $1)
     for no key update;
-    if not exists (select from moments.moment as known where known.id = $1) then
+    if not exists (select from moments.moment as existing where existing.id = $1) then
         return 'gone';
-    elsif not exists (select from media.photo_status as known where known.id = $1 and known.state = 'delivered') then
+    elsif not exists (select from media.photo_status as existing where existing.id = $1
+        and existing.state = 'delivered') then
         return 'waiting';
     end if;
     return moments.make_current($1, may_wait => true);

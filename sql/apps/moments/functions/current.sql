@@ -17,9 +17,9 @@ language sql stable security definer set search_path = pg_catalog, moments, pg_t
         newest.sent_at, newest.current_at
     from pairing.partner_of(current.user_id) as mine
     cross join lateral (
-        select * from moments.moment as known
-        where known.pair_id = mine.pair_id and known.sender = mine.partner and known.current_at is not null
-        order by known.number desc
+        select * from moments.moment as existing
+        where existing.pair_id = mine.pair_id and existing.sender = mine.partner and existing.current_at is not null
+        order by existing.number desc
         limit 1
     ) as newest
     join media.photo on photo.id = newest.id

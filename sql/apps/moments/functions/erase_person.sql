@@ -5,19 +5,19 @@ create or replace function moments.erase_person(user_id text) returns bigint
 language plpgsql set search_path = pg_catalog, moments, pg_temp as $$
 #variable_conflict use_column
 declare
-    held pairing.pair;
+    existing pairing.pair;
     gone bigint;
     part bigint;
 begin
     select count(*) into gone
     from pairing.partner_of($1) as mine
-    join moments.moment as known on known.pair_id = mine.pair_id;
+    join moments.moment as target on target.pair_id = mine.pair_id;
     -- Locks the users, the pair, its moments and their photos, in the order of all who do so. Earlier pairs have none.
     perform pairing.disconnect($1) from pairing.partner_of($1);
-    for held in select * from pairing.pair where inviter = $1 or invitee = $1 order by id loop
+    for existing in select * from pairing.pair where inviter = $1 or invitee = $1 order by id loop
         delete from notify.message
-        where id in (select message_id from notify.delivery where user_id in (held.inviter, held.invitee))
-            and num_nonnulls(title, words) > 0 and data ->> 'pair_id' = held.id::text;
+        where id in (select message_id from notify.delivery where user_id in (existing.inviter, existing.invitee))
+            and num_nonnulls(title, words) > 0 and data ->> 'pair_id' = existing.id::text;
         get diagnostics part = row_count;
         gone := gone + part;
     end loop;

@@ -3,11 +3,11 @@ create or replace function moments.export_person(user_id text) returns jsonb
 language sql stable set search_path = pg_catalog, moments, pg_temp as $$
     select coalesce(jsonb_build_object('moments', jsonb_agg(to_jsonb(sent) order by number)), '{}')
     from (
-        select known.id as moment_id, known.pair_id, known.number, known.sent_at, known.current_at
+        select existing.id as moment_id, existing.pair_id, existing.number, existing.sent_at, existing.current_at
         from pairing.pair
-        join moments.moment as known on known.pair_id = pair.id
+        join moments.moment as existing on existing.pair_id = pair.id
         where (pair.inviter = export_person.user_id or pair.invitee = export_person.user_id)
-            and known.sender = export_person.user_id
+            and existing.sender = export_person.user_id
     ) as sent
     having count(*) > 0
     union all

@@ -4,9 +4,9 @@ create or replace function moments.moment_removed() returns trigger
 language plpgsql set search_path = pg_catalog, moments, pg_temp as $$
 begin
     perform notify.withdraw(
-        case known.inviter when old.sender then known.invitee else known.inviter end, 'moment/' || known.id)
-    from pairing.pair as known
-    where known.id = old.pair_id
+        case existing.inviter when old.sender then existing.invitee else existing.inviter end, 'moment/' || existing.id)
+    from pairing.pair as existing
+    where existing.id = old.pair_id
         and not exists (
             select from moments.moment as newer
             where newer.pair_id = old.pair_id and newer.sender = old.sender and newer.current_at is not null);

@@ -11,11 +11,12 @@ declare
     user_id text;
     outcome text := 'later';
 begin
-    select known.pair_id, known.sender into pair, user_id from moments.moment as known where known.id = new.photo;
+    select existing.pair_id, existing.sender into pair, user_id from moments.moment as existing
+        where existing.id = new.photo;
     if pair is null then
         return null;
     end if;
-    perform from moments.pair as known where known.pair_id = pair for no key update skip locked;
+    perform from moments.pair as existing where existing.pair_id = pair for no key update skip locked;
     if found then
         outcome := moments.make_current(new.photo, may_wait => false);
     end if;

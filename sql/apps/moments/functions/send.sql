@@ -21,7 +21,7 @@ language plpgsql security definer set search_path = pg_catalog, moments, pg_temp
 #variable_conflict use_column
 declare
     pair uuid;
-    place bigint;
+    next_number bigint;
     owner text;
     original text;
     purpose text;
@@ -30,28 +30,28 @@ begin
     select mine.pair_id into pair from pairing.partner_of($1) as mine;
     if pair is not null then
         begin
-            insert into moments.pair as held (pair_id, last_number) values (pair, 1)
+            insert into moments.pair as existing (pair_id, last_number) values (pair, 1)
             on conflict on constraint pair_pkey do update
-            set last_number = held.last_number + 1, changed_at = clock_timestamp()
-            returning held.last_number into place;
+            set last_number = existing.last_number + 1, changed_at = clock_timestamp()
+            returning existing.last_number into next_number;
         exception
             -- One of the two was erased meanwhile.
             when foreign_key_violation then
                 null;
         end;
         -- The pair may have ended before its row was locked. A disconnect from now on waits for this transaction.
-        perform from pairing.pair as known where known.id = pair and known.ended_at is null;
+        perform from pairing.pair as existing where existing.id = pair and existing.ended_at is null;
         if not found then
             pair := null;
         end if;
     end if;
     -- The pair, then the photo, then its upload: the order of all who change moments. A compression that is about to
     -- record its result waits, and so does the record that the store has it.
-    select known.owner, known.source_key, known.purpose into owner, original, purpose
-    from media.photo as known
-    where known.id = $2
+    select existing.owner, existing.source_key, existing.purpose into owner, original, purpose
+    from media.photo as existing
+    where existing.id = $2
     for share;
-    perform from media.upload as known where known.photo = $2 for share;
+    perform from media.upload as existing where existing.photo = $2 for share;
     status := case
         when original is null then 'no_photo'
         when owner is distinct from $1 then 'not_yours'
@@ -70,8 +70,9 @@ begin
             raise exception 'send: photo %: expected one without a purpose, got %', $2, purpose
                 using errcode = 'ER409', hint = 'Submit the photo once more, by another key.';
         end if;
-        insert into moments.moment (id, pair_id, number, sender) values ($2, pair, place, $1);
-        if exists (select from media.photo_status as known where known.id = $2 and known.state = 'delivered') then
+        insert into moments.moment (id, pair_id, number, sender) values ($2, pair, next_number, $1);
+        if exists (select from media.photo_status as existing where existing.id = $2
+            and existing.state = 'delivered') then
             perform moments.make_current($2, may_wait => true);
         end if;
     end if;

@@ -13,28 +13,28 @@ create or replace function moments.withdraw(sender text, moment uuid) returns te
 language plpgsql security definer set search_path = pg_catalog, moments, pg_temp as $$
 #variable_conflict use_column
 declare
-    held moments.moment;
+    existing moments.moment;
     receiver text;
     ids jsonb;
 begin
     perform errand_internal.check_user('withdraw', $1, 'sender');
     -- The pair first: the order of all who change moments.
-    update moments.pair as known
+    update moments.pair as target
     set changed_at = clock_timestamp()
-    where known.pair_id = (select pair_id from moments.moment where id = $2 and moment.sender = $1);
-    select * into held from moments.moment as known where known.id = $2;
-    if held.id is null then
+    where target.pair_id = (select pair_id from moments.moment where id = $2 and moment.sender = $1);
+    select * into existing from moments.moment as target where target.id = $2;
+    if existing.id is null then
         return 'no_moment';
-    elsif held.sender <> $1 then
+    elsif existing.sender <> $1 then
         return 'not_yours';
     end if;
-    perform media.remove(held.id, 'its sender has withdrawn it');
-    if held.current_at is not null then
-        select case known.inviter when $1 then known.invitee else known.inviter end into receiver
-        from pairing.pair as known
-        where known.id = held.pair_id;
-        ids := jsonb_build_object('event', 'moment_withdrawn', 'moment_id', held.id, 'pair_id', held.pair_id);
-        perform notify.send(receiver, data => ids, collapse => 'withdrawn/' || held.pair_id);
+    perform media.remove(existing.id, 'its sender has withdrawn it');
+    if existing.current_at is not null then
+        select case target.inviter when $1 then target.invitee else target.inviter end into receiver
+        from pairing.pair as target
+        where target.id = existing.pair_id;
+        ids := jsonb_build_object('event', 'moment_withdrawn', 'moment_id', existing.id, 'pair_id', existing.pair_id);
+        perform notify.send(receiver, data => ids, collapse => 'withdrawn/' || existing.pair_id);
         perform rooms.emit(rooms.user_room(receiver), 'moment_withdrawn', ids - 'event');
     end if;
     return 'withdrawn';

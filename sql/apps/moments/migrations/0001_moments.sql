@@ -40,7 +40,7 @@ comment on table moments.moment is
 comment on column moments.moment.id is 'the moment''s id, which is that of its photo';
 comment on column moments.moment.pair_id is 'its pair';
 comment on column moments.moment.number is
-    'its place among the moments of the pair, in the order in which they were sent';
+    'its number among the moments of the pair, in the order in which they were sent';
 comment on column moments.moment.sent_at is 'when it was sent';
 comment on column moments.moment.current_at is
     'when it became its sender''s current one and its receiver was told; null = it is not stored yet';

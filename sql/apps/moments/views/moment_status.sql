@@ -3,19 +3,19 @@
 -- errand: hides sender
 create or replace view moments.moment_status as
 select
-    known.id as moment_id, known.pair_id, known.sender,
+    moment.id as moment_id, moment.pair_id, moment.sender,
     case
-        when known.current_at is not null then 'current'
+        when moment.current_at is not null then 'current'
         when photo.state = 'failed' or upload.state in ('failed', 'cancelled') then 'failed'
         else 'waiting'
     end as state,
-    known.sent_at, known.current_at
-from moments.moment as known
-join media.photo on photo.id = known.id
-left join media.upload_status as upload on upload.photo = known.id
+    moment.sent_at, moment.current_at
+from moments.moment
+join media.photo on photo.id = moment.id
+left join media.upload_status as upload on upload.photo = moment.id
 where not exists (
     select from moments.moment as newer
-    where newer.pair_id = known.pair_id and newer.sender = known.sender and newer.number > known.number
+    where newer.pair_id = moment.pair_id and newer.sender = moment.sender and newer.number > moment.number
         and newer.current_at is not null);
 comment on view moments.moment_status is 'Of each sender the current moment, and newer ones that are not stored';
 comment on column moments.moment_status.moment_id is 'the moment''s id, which is that of its photo';

@@ -6,8 +6,9 @@ returns table (waiting int, refused int, next_at timestamptz)
 language sql security definer set search_path = pg_catalog, notify, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
     select
-        (count(*) filter (where held.ended_at is null))::int, (count(*) filter (where held.state = 'refused'))::int,
-        min(coalesce(held.retry_at, now())) filter (where held.ended_at is null)
-    from notify.delivery as held
-    where held.id between batch_left_v1.batch and batch_left_v1.last and held.batch = batch_left_v1.batch
+        (count(*) filter (where existing.ended_at is null))::int,
+        (count(*) filter (where existing.state = 'refused'))::int,
+        min(coalesce(existing.retry_at, now())) filter (where existing.ended_at is null)
+    from notify.delivery as existing
+    where existing.id between batch_left_v1.batch and batch_left_v1.last and existing.batch = batch_left_v1.batch
 $$;

@@ -17,21 +17,22 @@ language sql security definer set search_path = pg_catalog, notify, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
     with due as materialized (
-        select held.*, clock_timestamp() as present
-        from notify.delivery as held
-        where held.id > greatest(begin_batch_v1.after, begin_batch_v1.batch - 1) and held.id <= begin_batch_v1.last
-            and held.batch = begin_batch_v1.batch
+        select existing.*, clock_timestamp() as present
+        from notify.delivery as existing
+        where existing.id > greatest(begin_batch_v1.after, begin_batch_v1.batch - 1)
+            and existing.id <= begin_batch_v1.last
+            and existing.batch = begin_batch_v1.batch
             and case
-                when begin_batch_v1.again then held.state = 'refused'
-                else held.ended_at is null and (held.retry_at is null or held.retry_at <= clock_timestamp())
+                when begin_batch_v1.again then existing.state = 'refused'
+                else existing.ended_at is null and (existing.retry_at is null or existing.retry_at <= clock_timestamp())
             end
-        order by held.id
+        order by existing.id
         limit begin_batch_v1.max_deliveries
     )
     select
         case when due.present >= due.not_after then 'over' when device.id is null then 'no device' end,
-        message.id, due.device_id, device.token, device.environment, coalesce(message.title, known.title),
-        coalesce(message.body, known.body), message.data, message.collapse, notify.style_of(message.profile),
+        message.id, due.device_id, device.token, device.environment, coalesce(message.title, shown.title),
+        coalesce(message.body, shown.body), message.data, message.collapse, notify.style_of(message.profile),
         floor(extract(epoch from due.not_after))::bigint,
         floor(extract(epoch from due.not_after - due.present) * 1000)::bigint, due.present, due.id, due.tries
     from due
@@ -39,7 +40,7 @@ as $$
     left join devices.device
         on device.id = due.device_id and device.user_id = due.user_id and device.platform = due.platform
             and device.retired_at is null
-    left join lateral notify.text_of(message.profile, device.locale, message.words) as known
+    left join lateral notify.text_of(message.profile, device.locale, message.words) as shown
         on message.profile is not null
     order by due.id
 $$;

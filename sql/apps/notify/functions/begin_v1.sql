@@ -15,21 +15,21 @@ language plpgsql security definer set search_path = pg_catalog, notify, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_variable
 declare
-    known notify.delivery;
+    existing notify.delivery;
     message notify.message;
     device devices.device;
 begin
-    select * into known from notify.delivery as held where held.id = delivery;
-    select * into message from notify.message as held where held.id = known.message_id;
+    select * into existing from notify.delivery as target where target.id = delivery;
+    select * into message from notify.message as target where target.id = existing.message_id;
     select * into device
-    from devices.device as held
-    where held.id = known.device_id and held.user_id = known.user_id and held.platform = known.platform
-        and held.retired_at is null;
+    from devices.device as target
+    where target.id = existing.device_id and target.user_id = existing.user_id and target.platform = existing.platform
+        and target.retired_at is null;
     present := clock_timestamp();
     problem := case
-        when known.id is null then 'gone'
-        when known.ended_at is not null and known.state <> 'refused' then 'ended'
-        when present >= known.not_after then 'over'
+        when existing.id is null then 'gone'
+        when existing.ended_at is not null and existing.state <> 'refused' then 'ended'
+        when present >= existing.not_after then 'over'
         when device.id is null then 'no device'
     end;
     if problem is null then
@@ -46,8 +46,8 @@ begin
         end if;
         data := message.data;
         collapse := message.collapse;
-        expires_at := floor(extract(epoch from known.not_after))::bigint;
-        remaining_ms := floor(extract(epoch from known.not_after - present) * 1000)::bigint;
+        expires_at := floor(extract(epoch from existing.not_after))::bigint;
+        remaining_ms := floor(extract(epoch from existing.not_after - present) * 1000)::bigint;
     end if;
     return next;
 end

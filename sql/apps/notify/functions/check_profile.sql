@@ -23,10 +23,10 @@ begin
     end if;
     for text in
         select
-            coalesce(title, notify.render(known.title, words)) as title,
-            coalesce(body, notify.render(known.body, words)) as body
+            coalesce(title, notify.render(existing.title, words)) as title,
+            coalesce(body, notify.render(existing.body, words)) as body
         from (select 1) as one
-        left join notify.profile_text as known on known.profile = check_profile.profile
+        left join notify.profile_text as existing on existing.profile = check_profile.profile
     loop
         perform notify.check_size(context, text.title, text.body, data, style);
     end loop;

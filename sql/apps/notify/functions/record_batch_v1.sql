@@ -51,14 +51,14 @@ begin
             misconfigured := gone.via;
         end if;
     end loop;
-    update notify.delivery as held
+    update notify.delivery as existing
     set
         state = case when said.again then 'waiting' else said.state end,
-        tries = held.tries + case when said.is_parked or said.again and said.is_ambiguous then 0 else 1 end,
+        tries = existing.tries + case when said.is_parked or said.again and said.is_ambiguous then 0 else 1 end,
         tried_at = clock_timestamp(),
         ended_at = case when said.ended and not said.again then clock_timestamp() end,
         retry_at = case
-            when held.id = any (later) or not said.ended
+            when existing.id = any (later) or not said.ended
                 then clock_timestamp() + said.retry_ms * interval '1 millisecond'
         end,
         job_id = $1, status = said.status,
@@ -69,8 +69,8 @@ begin
             delivery bigint, state text, ended boolean, is_parked boolean, is_ambiguous boolean, retry_ms bigint,
             status smallint, via text, reason text, service_id text)
     ) as said
-    where held.id = said.delivery
-        and (held.ended_at is null or held.state = 'refused' or said.state = 'accepted');
+    where existing.id = said.delivery
+        and (existing.ended_at is null or existing.state = 'refused' or said.state = 'accepted');
     if misconfigured is not null then
         -- Among them the pushes of this batch that were recorded before the fifth.
         perform notify.reopen_v1(misconfigured);

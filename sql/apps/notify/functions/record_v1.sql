@@ -9,12 +9,12 @@ language sql security definer set search_path = pg_catalog, notify, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
     select devices.end_streaks((record_v1.push ->> 'job_id')::bigint, record_v1.push ->> 'via')
     where record_v1.state = 'accepted';
-    update notify.delivery as held
-    set state = record_v1.state, tries = held.tries + 1, tried_at = clock_timestamp(),
+    update notify.delivery as existing
+    set state = record_v1.state, tries = existing.tries + 1, tried_at = clock_timestamp(),
         ended_at = case when record_v1.ended then clock_timestamp() end, job_id = said.job_id, status = said.status,
         via = said.via, reason = left(said.reason, 1000), service_id = left(said.service_id, 200)
     from jsonb_to_record(record_v1.push) as said(
         job_id bigint, status smallint, via text, reason text, service_id text)
-    where held.id = record_v1.delivery
-        and (held.ended_at is null or held.state = 'refused' or record_v1.state = 'accepted')
+    where existing.id = record_v1.delivery
+        and (existing.ended_at is null or existing.state = 'refused' or record_v1.state = 'accepted')
 $$;

@@ -5,13 +5,15 @@ create or replace function notify.reopen_v1(platform text) returns void
 language sql security definer set search_path = pg_catalog, notify, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
     with reopened as (
-        update notify.delivery as held
+        update notify.delivery as existing
         set state = 'waiting', ended_at = null, retry_at = null, batch = null
         from devices.streak
         join devices.device on device.id = any (streak.device_ids)
-        where streak.platform = reopen_v1.platform and held.user_id = device.user_id and held.device_id = device.id
-            and held.state = 'token gone' and held.tried_at >= streak.since and held.not_after > clock_timestamp()
-        returning held.id, held.not_after
+        where streak.platform = reopen_v1.platform and existing.user_id = device.user_id
+            and existing.device_id = device.id
+            and existing.state = 'token gone' and existing.tried_at >= streak.since
+                and existing.not_after > clock_timestamp()
+        returning existing.id, existing.not_after
     )
     select count(*)
     from (

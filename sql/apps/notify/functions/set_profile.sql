@@ -65,7 +65,7 @@ begin
             using errcode = 'ER422';
     end if;
     insert into notify.profile (name) values ($1) on conflict on constraint profile_pkey do nothing;
-    update notify.profile as known
+    update notify.profile as existing
     set wakes = coalesce(($3 ->> 'wakes')::boolean, wakes),
         is_mutable = coalesce(($3 ->> 'is_mutable')::boolean, is_mutable),
         is_urgent = coalesce(($3 ->> 'is_urgent')::boolean, is_urgent),
@@ -75,10 +75,10 @@ begin
         thread = case when $3 ? 'thread' then $3 ->> 'thread' else thread end,
         channel = case when $3 ? 'channel' then $3 ->> 'channel' else channel end,
         collapse = case when $3 ? 'collapse' then $3 ->> 'collapse' else collapse end
-    where known.name = $1;
-    delete from notify.profile_text as known
+    where existing.name = $1;
+    delete from notify.profile_text as existing
     using jsonb_each($2)
-    where known.profile = $1 and known.locale = key;
+    where existing.profile = $1 and existing.locale = key;
     insert into notify.profile_text (profile, locale, title, body)
     select $1, key, value ->> 'title', value ->> 'body'
     from jsonb_each($2)

@@ -7,12 +7,12 @@ language sql stable set search_path = pg_catalog, notify, pg_temp as $$
     with wanted as (
         select lower(replace(text_of.locale, '_', '-') collate "C") as name
     )
-    select notify.render(known.title, text_of.words), notify.render(known.body, text_of.words)
-    from notify.profile_text as known
+    select notify.render(existing.title, text_of.words), notify.render(existing.body, text_of.words)
+    from notify.profile_text as existing
     cross join wanted
-    where known.profile = text_of.profile
+    where existing.profile = text_of.profile
     order by
-        array_position(array[wanted.name, split_part(wanted.name, '-', 1), 'en'], known.locale) nulls last,
-        known.locale
+        array_position(array[wanted.name, split_part(wanted.name, '-', 1), 'en'], existing.locale) nulls last,
+        existing.locale
     limit 1
 $$;

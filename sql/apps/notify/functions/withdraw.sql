@@ -22,17 +22,17 @@ begin
     end if;
     -- In the order in which jobs record results, so that neither waits for the other.
     with waiting as (
-        select held.id
-        from notify.delivery as held
-        join notify.message on message.id = held.message_id
-        where held.user_id = any ($1) and held.ended_at is null and message.collapse = $2
-        order by held.id
-        for update of held
+        select existing.id
+        from notify.delivery as existing
+        join notify.message on message.id = existing.message_id
+        where existing.user_id = any ($1) and existing.ended_at is null and message.collapse = $2
+        order by existing.id
+        for update of existing
     )
-    update notify.delivery as held
+    update notify.delivery as existing
     set state = 'withdrawn', ended_at = clock_timestamp()
     from waiting
-    where held.id = waiting.id;
+    where existing.id = waiting.id;
     get diagnostics withdrawn = row_count;
     return withdrawn;
 end

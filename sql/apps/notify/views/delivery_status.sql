@@ -3,13 +3,15 @@
 -- errand: hides user_id
 create or replace view notify.delivery_status as
 select
-    held.id, held.message_id, held.user_id, held.device_id, held.platform, held.state, held.reason, held.via,
-    held.status, held.service_id, held.tries, held.created_at, held.not_after, held.tried_at, held.ended_at,
-    coalesce(job.id, held.job_id) as job_id, job.state as job_state
-from notify.delivery as held
+    delivery.id, delivery.message_id, delivery.user_id, delivery.device_id, delivery.platform, delivery.state,
+    delivery.reason, delivery.via,
+    delivery.status, delivery.service_id, delivery.tries, delivery.created_at, delivery.not_after, delivery.tried_at,
+    delivery.ended_at,
+    coalesce(job.id, delivery.job_id) as job_id, job.state as job_state
+from notify.delivery
 left join errand.job
-    on job.unique_key = coalesce('notification_batch/' || held.batch, 'notification/' || held.id)
-        and held.ended_at is null;
+    on job.unique_key = coalesce('notification_batch/' || delivery.batch, 'notification/' || delivery.id)
+        and delivery.ended_at is null;
 comment on view notify.delivery_status is 'What became of each notification on each device, for 30 days';
 comment on column notify.delivery_status.id is 'the delivery''s number';
 comment on column notify.delivery_status.message_id is 'the notification';

@@ -3,16 +3,17 @@
 -- errand: hides title, body, collapse, data
 create or replace view notify.message_status as
 select
-    held.id, held.created_at, held.not_after, held.title, held.body, held.profile, held.data, held.collapse,
+    message.id, message.created_at, message.not_after, message.title, message.body, message.profile, message.data,
+    message.collapse,
     counts.devices,
     counts.waiting, counts.accepted, counts.devices - counts.waiting - counts.accepted as not_accepted
-from notify.message as held
+from notify.message
 cross join lateral (
     select
         count(*) as devices, count(*) filter (where ended_at is null) as waiting,
         count(*) filter (where state = 'accepted') as accepted
     from notify.delivery
-    where delivery.message_id = held.id
+    where delivery.message_id = message.id
 ) as counts;
 comment on view notify.message_status is 'The notifications, and on how many devices each was accepted, for 30 days';
 comment on column notify.message_status.id is 'the notification''s id';

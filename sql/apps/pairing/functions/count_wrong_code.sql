@@ -6,13 +6,13 @@ declare
     present constant timestamptz := clock_timestamp();
 begin
     -- In the same order for all sessions, so that no two wait for each other.
-    insert into pairing.wrong_code as known (source, since, tries)
+    insert into pairing.wrong_code as existing (source, since, tries)
     select name, present, 1
     from unnest(array['', count_wrong_code.source]) as name
     where name is not null
     order by name collate "C"
     on conflict on constraint wrong_code_pkey do update
-    set tries = case when known.since > present - interval '1 hour' then known.tries + 1 else 1 end,
-        since = case when known.since > present - interval '1 hour' then known.since else present end;
+    set tries = case when existing.since > present - interval '1 hour' then existing.tries + 1 else 1 end,
+        since = case when existing.since > present - interval '1 hour' then existing.since else present end;
 end
 $$;

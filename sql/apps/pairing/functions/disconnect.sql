@@ -9,28 +9,28 @@ create or replace function pairing.disconnect(user_id text) returns table (statu
 language plpgsql security definer set search_path = pg_catalog, pairing, pg_temp as $$
 #variable_conflict use_column
 declare
-    known text;
+    existing text;
 begin
-    select mine.partner into known from pairing.partner_of(disconnect.user_id) as mine;
+    select mine.partner into existing from pairing.partner_of(disconnect.user_id) as mine;
     loop
-        perform pairing.lock_people('disconnect', disconnect.user_id, known);
+        perform pairing.lock_people('disconnect', disconnect.user_id, existing);
         pair_id := null;
         partner := null;
         select mine.pair_id, mine.partner into pair_id, partner from pairing.partner_of(disconnect.user_id) as mine;
-        exit when partner is null or partner = known;
+        exit when partner is null or partner = existing;
         -- The pair changed before the rows were locked.
-        known := partner;
+        existing := partner;
     end loop;
     if pair_id is null then
         return query select 'not_paired', null::uuid, null::text;
         return;
     end if;
-    update pairing.pair as held
+    update pairing.pair as target
     set ended_at = clock_timestamp(), ended_by = disconnect.user_id
-    where held.id = disconnect.pair_id;
-    update pairing.person as held
+    where target.id = disconnect.pair_id;
+    update pairing.person as target
     set pair_id = null
-    where held.user_id in (disconnect.user_id, partner);
+    where target.user_id in (disconnect.user_id, partner);
     status := 'disconnected';
     return next;
 end

@@ -12,10 +12,11 @@ returns table (
 )
 language sql stable security definer set search_path = pg_catalog, pairing, pg_temp as $$
     select
-        known.id, known.code,
-        case when known.state = 'live' and known.expires_at <= clock_timestamp() then 'expired' else known.state end,
-        known.created_at, known.expires_at, known.ended_at, known.redeemed_by
-    from pairing.invite as known
-    where known.inviter = invites_of.user_id
-    order by known.id desc
+        existing.id, existing.code,
+        case when existing.state = 'live' and existing.expires_at <= clock_timestamp()
+            then 'expired' else existing.state end,
+        existing.created_at, existing.expires_at, existing.ended_at, existing.redeemed_by
+    from pairing.invite as existing
+    where existing.inviter = invites_of.user_id
+    order by existing.id desc
 $$;

@@ -6,9 +6,9 @@ language plpgsql set search_path = pg_catalog, pairing, pg_temp as $$
 declare
     pair uuid;
 begin
-    update pairing.invite as known
+    update pairing.invite as existing
     set state = 'used', redeemed_by = join_people.invitee, ended_at = clock_timestamp()
-    where known.id = join_people.invite and state = 'live';
+    where existing.id = join_people.invite and state = 'live';
     if not found then
         raise exception 'join_people: invite % is not live', join_people.invite using errcode = 'ER409';
     end if;
@@ -18,9 +18,9 @@ begin
     update pairing.person
     set pair_id = pair
     where user_id in (join_people.inviter, join_people.invitee);
-    update pairing.invite as known
+    update pairing.invite as existing
     set state = 'withdrawn', ended_at = clock_timestamp()
-    where known.inviter in (join_people.inviter, join_people.invitee) and state = 'live'
+    where existing.inviter in (join_people.inviter, join_people.invitee) and state = 'live'
         and expires_at > clock_timestamp();
     return pair;
 end

@@ -44,8 +44,8 @@ begin
     end if;
     -- The creator first, without a lock. Both users are then locked in order, and everything is read again.
     select * into invite
-    from pairing.invite as known
-    where known.code = wanted
+    from pairing.invite as existing
+    where existing.code = wanted
     order by state = 'live' desc, id desc
     limit 1;
     perform pairing.lock_people('redeem_invite', redeem_invite.user_id, invite.inviter);
@@ -54,13 +54,13 @@ begin
         me.wrong_tries := 0;
     end if;
     select
-        max(known.since + window_of_tries) filter (where known.source <> ''),
-        max(known.since + window_of_tries) filter (where known.source = '')
+        max(existing.since + window_of_tries) filter (where existing.source <> ''),
+        max(existing.since + window_of_tries) filter (where existing.source = '')
     into retry_at, crowded_until
-    from pairing.wrong_code as known
+    from pairing.wrong_code as existing
     cross join pairing.setting
-    where known.source in ('', redeem_invite.source) and known.since > clock_timestamp() - window_of_tries
-        and known.tries >= case known.source when '' then wrong_in_all else wrong_from_source end;
+    where existing.source in ('', redeem_invite.source) and existing.since > clock_timestamp() - window_of_tries
+        and existing.tries >= case existing.source when '' then wrong_in_all else wrong_from_source end;
     if crowded_until is not null and me.wrong_tries < most_tries then
         most_tries := 1;
     else
@@ -76,7 +76,7 @@ begin
     end if;
     if invite.id is not null then
         -- The job may be marking it, which takes milliseconds.
-        select * into invite from pairing.invite as known where known.id = invite.id for update;
+        select * into invite from pairing.invite as existing where existing.id = invite.id for update;
         select * into other from pairing.person where person.user_id = invite.inviter;
     end if;
     status := case

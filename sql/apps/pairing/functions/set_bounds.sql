@@ -18,9 +18,9 @@ begin
         raise exception 'set_bounds: expected 1 to 1000000000, got % and %', set_bounds.from_source, set_bounds.in_all
             using errcode = 'ER422';
     end if;
-    update pairing.setting as known
-    set wrong_from_source = coalesce(set_bounds.from_source, known.wrong_from_source),
-        wrong_in_all = coalesce(set_bounds.in_all, known.wrong_in_all);
+    update pairing.setting as existing
+    set wrong_from_source = coalesce(set_bounds.from_source, existing.wrong_from_source),
+        wrong_in_all = coalesce(set_bounds.in_all, existing.wrong_in_all);
     perform errand_internal.record_action(
         'pairing.set_bounds',
         jsonb_build_object('from_source', set_bounds.from_source, 'in_all', set_bounds.in_all), set_bounds.reason);

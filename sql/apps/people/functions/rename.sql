@@ -24,10 +24,10 @@ begin
         raise exception 'rename: display_name: expected a name without control characters, got one with them or a blank'
             using errcode = 'ER422';
     end if;
-    insert into people.person as known (user_id, display_name, renamed_at) values ($1, $2, clock_timestamp())
+    insert into people.person as existing (user_id, display_name, renamed_at) values ($1, $2, clock_timestamp())
     on conflict on constraint person_pkey do update
     set display_name = excluded.display_name, renamed_at = excluded.renamed_at
-    where known.display_name <> excluded.display_name;
+    where existing.display_name <> excluded.display_name;
     if not found then
         return 'unchanged';
     end if;

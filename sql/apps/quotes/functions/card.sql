@@ -19,7 +19,7 @@ language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp 
 #variable_conflict use_column
 declare
     folder uuid;
-    known quotes.card;
+    existing quotes.card;
 begin
     if card.template is null or card.template not in ('paper', 'sky', 'blossom', 'slate') then
         raise exception 'card: template: expected paper, sky, blossom or slate, got %',
@@ -42,19 +42,19 @@ begin
         card.quote_id, card.template, card.appearance, card.format,
         format('cards/%s/%s-%s-%s.jpg', folder, card.template, card.appearance, card.format))
     on conflict do nothing;
-    select * into strict known
-    from quotes.card as held
-    where (held.quote_id, held.template, held.appearance, held.format)
+    select * into strict existing
+    from quotes.card as target
+    where (target.quote_id, target.template, target.appearance, target.format)
         = (card.quote_id, card.template, card.appearance, card.format);
-    if known.drawn_at is null and (known.job_id is null or known.error is not null) then
-        select job_id into known.job_id
+    if existing.drawn_at is null and (existing.job_id is null or existing.error is not null) then
+        select job_id into existing.job_id
         from errand.enqueue(
-            'quote_card', jsonb_build_object('card', known.id), queue => 'images', max_attempts => 4,
-            unique_key => 'quote_card/' || known.id);
-        update quotes.card as held set job_id = known.job_id, error = null where held.id = known.id;
+            'quote_card', jsonb_build_object('card', existing.id), queue => 'images', max_attempts => 4,
+            unique_key => 'quote_card/' || existing.id);
+        update quotes.card as target set job_id = existing.job_id, error = null where target.id = existing.id;
     end if;
     return query select shown.state, shown.key, shown.width, shown.height, shown.error
     from quotes.card_status as shown
-    where shown.id = known.id;
+    where shown.id = existing.id;
 end
 $$;

@@ -3,17 +3,17 @@
 create or replace function quotes.card_drawn_v1(card uuid, image bytea, width int, height int) returns boolean
 language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp as $$
 declare
-    known quotes.card;
+    existing quotes.card;
 begin
-    update quotes.card as held
+    update quotes.card as target
     set drawn_at = clock_timestamp(), bytes = length(card_drawn_v1.image), width = card_drawn_v1.width,
         height = card_drawn_v1.height, error = null
-    where held.id = card_drawn_v1.card and held.drawn_at is null
-    returning * into known;
+    where target.id = card_drawn_v1.card and target.drawn_at is null
+    returning * into existing;
     if not found then
         return false;
     end if;
-    perform media.stage(null, known.key, 'image/jpeg', null, card_drawn_v1.image);
+    perform media.stage(null, existing.key, 'image/jpeg', null, card_drawn_v1.image);
     return true;
 end
 $$;

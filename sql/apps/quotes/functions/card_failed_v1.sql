@@ -5,10 +5,10 @@ language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp 
 declare
     quote_id int;
 begin
-    update quotes.card as held
+    update quotes.card as existing
     set error = left(card_failed_v1.error, 1000)
-    where held.id = card_failed_v1.card and held.drawn_at is null
-    returning held.quote_id into quote_id;
+    where existing.id = card_failed_v1.card and existing.drawn_at is null
+    returning existing.quote_id into quote_id;
     if found then
         perform quotes.tell('card_failed', quote_id, card);
     end if;

@@ -16,19 +16,20 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_nes
 as $$
 #variable_conflict use_column
 declare
-    places tid[];
+    row_ids tid[];
     times timestamptz[];
     ids bigint[];
 begin
     select
-        array_agg(place order by next_at, id), array_agg(next_at order by next_at, id),
+        array_agg(row_id order by next_at, id), array_agg(next_at order by next_at, id),
         array_agg(id order by next_at, id)
-    into places, times, ids
+    into row_ids, times, ids
     from (
-        select known.ctid as place, known.next_at, known.id
-        from quotes.subscription as known
-        where known.next_at <= move_due.at_time and (known.next_at, known.id) > (move_due.after, move_due.after_id)
-        order by known.next_at, known.id
+        select existing.ctid as row_id, existing.next_at, existing.id
+        from quotes.subscription as existing
+        where existing.next_at <= move_due.at_time
+            and (existing.next_at, existing.id) > (move_due.after, move_due.after_id)
+        order by existing.next_at, existing.id
         limit max_subscriptions
         for update skip locked
     ) as locked;
@@ -40,25 +41,25 @@ begin
         select
             push.*, decision.day, decision.not_after, decision.next_day as then_day, decision.next_at as then_at
         from (
-            select distinct local_time, time_zone, next_day, next_at from quotes.subscription where ctid = any (places)
+            select distinct local_time, time_zone, next_day, next_at from quotes.subscription where ctid = any (row_ids)
         ) as push
         cross join lateral quotes.due_push(
             push.local_time, push.time_zone, push.next_day, push.next_at, move_due.at_time) as decision
     ),
     moved as (
-        update quotes.subscription as known
+        update quotes.subscription as existing
         set
-            next_day = then_day, next_at = then_at, last_day = coalesce(day, known.last_day),
+            next_day = then_day, next_at = then_at, last_day = coalesce(day, existing.last_day),
             last_at = case
-                when day is null then known.last_at
-                else greatest(known.next_at, move_due.at_time - interval '15 minutes')
+                when day is null then existing.last_at
+                else greatest(existing.next_at, move_due.at_time - interval '15 minutes')
             end
         from decided
         -- Locked rows stay where they are.
-        where known.ctid = any (places)
-            and (known.local_time, known.time_zone, known.next_day, known.next_at)
+        where existing.ctid = any (row_ids)
+            and (existing.local_time, existing.time_zone, existing.next_day, existing.next_at)
                 = (decided.local_time, decided.time_zone, decided.next_day, decided.next_at)
-        returning known.user_id, decided.day, decided.not_after
+        returning existing.user_id, decided.day, decided.not_after
     )
     select
         moved.day, moved.not_after, array_agg(moved.user_id) filter (where moved.day is not null), move_due.taken,

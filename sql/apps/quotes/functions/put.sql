@@ -30,7 +30,8 @@ begin
     end if;
     -- The quote must not join a cycle that users have seen a part of.
     perform quotes.rotate_v1();
-    if exists (select from quotes.quote as known where known.text = put.text and known.id is distinct from put.id) then
+    if exists (select from quotes.quote as existing where existing.text = put.text
+        and existing.id is distinct from put.id) then
         raise exception 'put: there is a quote with this text' using errcode = 'ER409';
     elsif put.id is null then
         insert into quotes.quote as new (text, author, category, source)
@@ -38,14 +39,14 @@ begin
         returning new.id into quote_id;
     else
         if exists (
-            select from quotes.quote as known
-            where known.id = put.id and (known.text, known.author) <> (put.text, put.author)
+            select from quotes.quote as existing
+            where existing.id = put.id and (existing.text, existing.author) <> (put.text, put.author)
         ) then
             perform quotes.remove_cards(put.id);
         end if;
-        update quotes.quote as known
+        update quotes.quote as existing
         set text = put.text, author = put.author, category = put.category, source = put.source, retired_at = null
-        where known.id = put.id;
+        where existing.id = put.id;
         if not found then
             raise exception 'put: there is no quote %', put.id using errcode = 'ER404';
         end if;

@@ -5,7 +5,7 @@ language plpgsql set search_path = pg_catalog, quotes, pg_temp as $$
 declare
     folder uuid;
 begin
-    delete from quotes.card as held where held.quote_id = remove_cards.quote_id;
+    delete from quotes.card as existing where existing.quote_id = remove_cards.quote_id;
     if not found then
         return;
     end if;

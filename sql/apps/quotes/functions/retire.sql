@@ -21,35 +21,35 @@ begin
     perform errand_internal.check_reason('retire', retire.reason);
     perform quotes.rotate_v1(today);
     -- A snapshot older than another quote's retirement would still count that one: then this raises 40001.
-    perform from quotes.quote as known where retired_at is null for no key update;
-    if not exists (select from quotes.quote as known where known.id = retire.id) then
+    perform from quotes.quote as existing where retired_at is null for no key update;
+    if not exists (select from quotes.quote as existing where existing.id = retire.id) then
         raise exception 'retire: there is no quote %', retire.id using errcode = 'ER404';
-    elsif not exists (select from quotes.quote as known where known.id <> retire.id and retired_at is null) then
+    elsif not exists (select from quotes.quote as existing where existing.id <> retire.id and retired_at is null) then
         raise exception 'retire: % is the last quote', retire.id using errcode = 'ER409',
             hint = 'Add another one first.';
     end if;
-    update quotes.quote as known
+    update quotes.quote as existing
     set retired_at = coalesce(retired_at, now())
-    where known.id = retire.id;
+    where existing.id = retire.id;
     for cycle in
-        select * from quotes.cycle as known
-        where retire.id = any (known.quote_ids)
-            and known.first_day + array_position(known.quote_ids, retire.id) - 1 > latest_today
+        select * from quotes.cycle as existing
+        where retire.id = any (existing.quote_ids)
+            and existing.first_day + array_position(existing.quote_ids, retire.id) - 1 > latest_today
         order by number desc
     loop
         index := array_position(cycle.quote_ids, retire.id);
         size := cardinality(cycle.quote_ids);
         if size = 1 then
-            delete from quotes.cycle as known where known.number = cycle.number;
+            delete from quotes.cycle as existing where existing.number = cycle.number;
         elsif exists (select from quotes.cycle as later where later.number > cycle.number) then
-            update quotes.cycle as known
+            update quotes.cycle as existing
             set quote_ids = array_remove(quote_ids, retire.id)
-            where known.number = cycle.number;
+            where existing.number = cycle.number;
         else
             cycle.quote_ids[index] := cycle.quote_ids[size];
-            update quotes.cycle as known
+            update quotes.cycle as existing
             set quote_ids = cycle.quote_ids[1:size - 1]
-            where known.number = cycle.number;
+            where existing.number = cycle.number;
         end if;
         update quotes.cycle as later
         set first_day = first_day - 1

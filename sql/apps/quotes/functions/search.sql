@@ -19,15 +19,15 @@ begin
         raise exception 'search: most: expected 1 to 1000, got %', coalesce($5::text, 'null') using errcode = 'ER422';
     end if;
     return query
-    select known.id, known.text, known.author, known.source, known.category
-    from quotes.quote as known
-    where known.retired_at is null
-        and ($1 is null or to_tsvector('english', known.text || ' ' || known.author)
+    select existing.id, existing.text, existing.author, existing.source, existing.category
+    from quotes.quote as existing
+    where existing.retired_at is null
+        and ($1 is null or to_tsvector('english', existing.text || ' ' || existing.author)
             @@ websearch_to_tsquery('english', $1))
-        and ($2 is null or known.category = $2)
-        and ($3 is null or known.author = $3)
-        and ($4 is null or known.id > $4)
-    order by known.id
+        and ($2 is null or existing.category = $2)
+        and ($3 is null or existing.author = $3)
+        and ($4 is null or existing.id > $4)
+    order by existing.id
     limit $5;
 end
 $$;

@@ -10,7 +10,7 @@ create or replace function quotes.set_subscription(
 language plpgsql set search_path = pg_catalog, quotes, pg_temp as $$
 #variable_conflict use_column
 declare
-    known quotes.subscription;
+    existing quotes.subscription;
     -- Read after the row is locked: a batch of pushes may have held it.
     present timestamptz;
     from_day date;
@@ -18,31 +18,31 @@ declare
     coming record;
 begin
     loop
-        select * into known
-        from quotes.subscription as held
-        where held.user_id = set_subscription.user_id
+        select * into existing
+        from quotes.subscription as target
+        where target.user_id = set_subscription.user_id
         for update;
         present := coalesce(set_subscription.at_time, clock_timestamp());
-        if known.ended_at is null and known.local_time = set_subscription.local_time
-            and known.time_zone = set_subscription.time_zone
+        if existing.ended_at is null and existing.local_time = set_subscription.local_time
+            and existing.time_zone = set_subscription.time_zone
         then
-            return known.next_at;
+            return existing.next_at;
         end if;
-        from_day := greatest(known.last_day, (known.last_at at time zone set_subscription.time_zone)::date) + 1;
+        from_day := greatest(existing.last_day, (existing.last_at at time zone set_subscription.time_zone)::date) + 1;
         select * into coming
         from quotes.next_push(set_subscription.local_time, set_subscription.time_zone, present, from_day);
-        due_day := (known.next_at at time zone set_subscription.time_zone)::date;
-        if known.next_at <= present and due_day < coming.day and (due_day < from_day) is not true then
+        due_day := (existing.next_at at time zone set_subscription.time_zone)::date;
+        if existing.next_at <= present and due_day < coming.day and (due_day < from_day) is not true then
             -- It is due at this moment, and its day would be left without a push.
             coming.day := due_day;
-            coming.due_at := known.next_at;
+            coming.due_at := existing.next_at;
         end if;
-        if known.user_id is not null then
-            update quotes.subscription as held
+        if existing.user_id is not null then
+            update quotes.subscription as target
             set
                 local_time = set_subscription.local_time, time_zone = set_subscription.time_zone,
                 next_day = coming.day, next_at = coming.due_at, ended_at = null
-            where held.user_id = set_subscription.user_id;
+            where target.user_id = set_subscription.user_id;
             return coming.due_at;
         end if;
         insert into quotes.subscription (user_id, local_time, time_zone, next_day, next_at)

@@ -6,7 +6,7 @@
 create or replace function quotes.subscription_of(user_id text)
 returns table (local_time time, time_zone text, next_at timestamptz, last_day date)
 language sql stable security definer set search_path = pg_catalog, quotes, pg_temp as $$
-    select known.local_time, known.time_zone, known.next_at, known.last_day
-    from quotes.subscription as known
-    where known.user_id = subscription_of.user_id and known.ended_at is null
+    select existing.local_time, existing.time_zone, existing.next_at, existing.last_day
+    from quotes.subscription as existing
+    where existing.user_id = subscription_of.user_id and existing.ended_at is null
 $$;

@@ -3,9 +3,9 @@
 create or replace function quotes.tell_stored() returns trigger
 language plpgsql set search_path = pg_catalog, quotes, pg_temp as $$
 begin
-    perform quotes.tell('card_stored', known.quote_id, known.id)
-    from quotes.card as known
-    where known.key = new.key collate "default";
+    perform quotes.tell('card_stored', existing.quote_id, existing.id)
+    from quotes.card as existing
+    where existing.key = new.key collate "default";
     return null;
 end
 $$;

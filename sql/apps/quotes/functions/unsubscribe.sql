@@ -12,9 +12,9 @@ language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp 
 #variable_conflict use_column
 begin
     perform errand_internal.check_user('unsubscribe', unsubscribe.user_id);
-    update quotes.subscription as known
+    update quotes.subscription as existing
     set next_day = null, next_at = null, ended_at = clock_timestamp()
-    where known.user_id = unsubscribe.user_id and known.ended_at is null;
+    where existing.user_id = unsubscribe.user_id and existing.ended_at is null;
     if not found then
         return false;
     end if;

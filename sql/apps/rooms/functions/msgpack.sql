@@ -16,8 +16,8 @@ begin
         when 'array' then
             return (
                 select rooms.msgpack_size(count(*), 15, E'\\x90', E'\\xdc')
-                    || coalesce(string_agg(rooms.msgpack(element), '' order by place), '')
-                from jsonb_array_elements(document) with ordinality as item(element, place)
+                    || coalesce(string_agg(rooms.msgpack(element), '' order by ordinal), '')
+                from jsonb_array_elements(document) with ordinality as item(element, ordinal)
             );
         when 'object' then
             if document ? '__proto__' then

@@ -37,10 +37,10 @@ begin
         -- Slots that errand_internal.release_v1 has given them in this transaction.
         array_agg(
             (
-                select held.slot
-                from errand.limit_slot as held
-                where held.job_id = job.id and held.queue_position = job.queue_position
-                    and held.limit_key = job.limit_key and held.slot > 0 and held.admitted_at > now()
+                select existing.slot
+                from errand.limit_slot as existing
+                where existing.job_id = job.id and existing.queue_position = job.queue_position
+                    and existing.limit_key = job.limit_key and existing.slot > 0 and existing.admitted_at > now()
                     and (job.not_after < now()) is not true and down.name is null
                 limit 1)
             order by nth),

@@ -4,7 +4,7 @@
 create or replace function errand_internal.ask_guard(guard text, payload jsonb) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
-    called text := (select known.function from errand.guard as known where known.name = ask_guard.guard);
+    called text := (select existing.function from errand.guard as existing where existing.name = ask_guard.guard);
     wanted boolean;
 begin
     if called is null then

@@ -4,12 +4,12 @@ language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     bound errand.limit;
 begin
-    select * into bound from errand.limit as known where known.limit_key = bound_of.limit_key;
+    select * into bound from errand.limit as existing where existing.limit_key = bound_of.limit_key;
     if not found then
         select * into bound
-        from errand.limit as known
-        where known.limit_key like '%*' and starts_with(bound_of.limit_key, left(known.limit_key, -1))
-        order by length(known.limit_key) desc
+        from errand.limit as existing
+        where existing.limit_key like '%*' and starts_with(bound_of.limit_key, left(existing.limit_key, -1))
+        order by length(existing.limit_key) desc
         limit 1;
     end if;
     return bound;

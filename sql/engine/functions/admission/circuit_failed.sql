@@ -12,7 +12,7 @@ create or replace function errand_internal.circuit_failed(
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    known errand.circuit;
+    existing errand.circuit;
     present timestamptz := clock_timestamp();
     is_tried boolean;
     before text := current_setting('lock_timeout');
@@ -29,39 +29,41 @@ begin
                 return;
         end;
     end if;
-    select * into known from errand.circuit where circuit.name = circuit_failed.name for update skip locked;
+    select * into existing from errand.circuit where circuit.name = circuit_failed.name for update skip locked;
     if not found then
         return;
     end if;
-    if (known.failing_since between present - known.threshold_window and present) is not true then
-        known.failing_since := present;
-        known.failures := 0;
+    if (existing.failing_since between present - existing.threshold_window and present) is not true then
+        existing.failing_since := present;
+        existing.failures := 0;
     end if;
-    known.failures := known.failures + circuit_failed.failures;
+    existing.failures := existing.failures + circuit_failed.failures;
     -- From before the server's clock was set back.
-    if known.failed_at > present and known.opened_by <> 'ops' then
-        known.until := present;
+    if existing.failed_at > present and existing.opened_by <> 'ops' then
+        existing.until := present;
     end if;
-    if known.opened_at is null and (circuit_failed.until is not null or known.failures >= known.threshold) then
-        known.opened_at := present;
-        known.opened_by := case when circuit_failed.until is not null then 'handler' else 'failures' end;
-        known.until := present;
+    if existing.opened_at is null and (circuit_failed.until is not null or existing.failures >= existing.threshold) then
+        existing.opened_at := present;
+        existing.opened_by := case when circuit_failed.until is not null then 'handler' else 'failures' end;
+        existing.until := present;
     end if;
     -- A circuit that an operator opened without an end stays open until an operator closes it.
-    if known.opened_at is not null and known.until is not null then
-        known.until := greatest(
-            known.until, circuit_failed.until,
-            case when known.probe_job_id is not null then least(known.released_at, present) else present end
-                + known.probe_every);
+    if existing.opened_at is not null and existing.until is not null then
+        existing.until := greatest(
+            existing.until, circuit_failed.until,
+            case when existing.probe_job_id is not null then least(existing.released_at, present) else present end
+                + existing.probe_every);
     end if;
     is_tried := exists (
-        select from errand.job where id = known.probe_job_id and coalesce(queue_position, 0) = known.probe_position);
+        select from errand.job where id = existing.probe_job_id
+            and coalesce(queue_position, 0) = existing.probe_position);
     update errand.circuit
-    set opened_at = known.opened_at, opened_by = known.opened_by, until = known.until, failures = known.failures,
-        failing_since = known.failing_since, failed_at = present,
-        reason = case when known.opened_by = 'ops' then circuit.reason else left(circuit_failed.reason, 1000) end,
-        probe_job_id = case when is_tried then known.probe_job_id end,
-        probe_position = case when is_tried then known.probe_position end
-    where circuit.name = known.name;
+    set opened_at = existing.opened_at, opened_by = existing.opened_by, until = existing.until,
+        failures = existing.failures,
+        failing_since = existing.failing_since, failed_at = present,
+        reason = case when existing.opened_by = 'ops' then circuit.reason else left(circuit_failed.reason, 1000) end,
+        probe_job_id = case when is_tried then existing.probe_job_id end,
+        probe_position = case when is_tried then existing.probe_position end
+    where circuit.name = existing.name;
 end
 $$;

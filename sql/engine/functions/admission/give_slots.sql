@@ -24,7 +24,7 @@ begin
     -- One that is set from here on is left to the next call.
     given := array(select limit_key from errand.limit where not has_slots);
     for running in
-        select held.*
+        select existing.*
         from errand.claim
         cross join lateral (
             -- So that each is found by its id.
@@ -33,13 +33,13 @@ begin
             left join errand.kind on kind.name = job.kind
             where job.id = any (claim.job_ids)
             offset 0
-        ) as held
-        where held.state = 'running' and held.worker_id = claim.worker_id
-            and (errand_internal.bound_of(held.key)).limit_key = any (given)
+        ) as existing
+        where existing.state = 'running' and existing.worker_id = claim.worker_id
+            and (errand_internal.bound_of(existing.key)).limit_key = any (given)
             and not exists (
                 select
                 from errand.limit_slot as slot
-                where slot.job_id = held.id and slot.queue_position = held.queue_position and slot.slot > 0)
+                where slot.job_id = existing.id and slot.queue_position = existing.queue_position and slot.slot > 0)
     loop
         perform errand_internal.take_slots(
             array[running.key], array[errand_internal.highest_slot(running.key) + 1], array[running.id],

@@ -3,9 +3,9 @@ create or replace function errand_internal.highest_slot(limit_key text) returns 
 language sql stable set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
     select coalesce((
-        select known.slot
-        from errand.limit_slot as known
-        where known.limit_key = highest_slot.limit_key
-        order by known.slot desc, known.admitted_at desc
+        select existing.slot
+        from errand.limit_slot as existing
+        where existing.limit_key = highest_slot.limit_key
+        order by existing.slot desc, existing.admitted_at desc
         limit 1), 0)
 $$;

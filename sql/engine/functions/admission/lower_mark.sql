@@ -7,10 +7,10 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
     if (lower_mark.run_at, lower_mark.job_id) <= (
-        select known.run_at, known.job_id
-        from errand.limit_mark as known
-        where known.limit_key = lower_mark.limit_key and known.priority = lower_mark.priority
-        order by known.marked_at desc
+        select existing.run_at, existing.job_id
+        from errand.limit_mark as existing
+        where existing.limit_key = lower_mark.limit_key and existing.priority = lower_mark.priority
+        order by existing.marked_at desc
         limit 1)
     then
         perform errand_internal.mark_parked(

@@ -13,10 +13,10 @@ declare
     before timestamptz;
     row_id tid;
 begin
-    select known.marked_at, known.ctid into before, row_id
-    from errand.limit_mark as known
-    where known.limit_key = mark_parked.limit_key and known.priority = mark_parked.priority
-    order by known.marked_at desc
+    select existing.marked_at, existing.ctid into before, row_id
+    from errand.limit_mark as existing
+    where existing.limit_key = mark_parked.limit_key and existing.priority = mark_parked.priority
+    order by existing.marked_at desc
     limit 1;
     if found then
         delete from errand.limit_mark

@@ -35,10 +35,10 @@ begin
     select near.id, near.priority, near.run_at
     from unnest('{1,2,3,4}'::smallint[]) as level
     left join lateral (
-        select known.run_at, known.job_id
-        from errand.limit_mark as known
-        where known.limit_key = next_parked.limit_key and known.priority = level
-        order by known.marked_at desc
+        select existing.run_at, existing.job_id
+        from errand.limit_mark as existing
+        where existing.limit_key = next_parked.limit_key and existing.priority = level
+        order by existing.marked_at desc
         limit 1
     ) as mark on true
     cross join lateral (

@@ -10,7 +10,7 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
         order by priority, run_at, id
         limit 10000
     ),
-    place as materialized (
+    preference as materialized (
         select
             queue, kind,
             errand_internal.may_start(queue, kind) as starts,
@@ -19,8 +19,9 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     )
     select ahead.id
     from ahead
-    join place using (queue, kind)
-    where not exists (select from errand.queue as held where held.name = ahead.queue and held.paused_at is not null)
-    order by place.starts desc, place.is_same is true, ahead.priority, ahead.run_at, ahead.id
+    join preference using (queue, kind)
+    where not exists (select from errand.queue as existing where existing.name = ahead.queue
+        and existing.paused_at is not null)
+    order by preference.starts desc, preference.is_same is true, ahead.priority, ahead.run_at, ahead.id
     limit 1
 $$;

@@ -19,9 +19,9 @@ begin
                 is_handed_back = case
                     when exists (
                         select
-                        from errand.limit_slot as held
-                        where held.job_id = job.id and held.limit_key = asked.limit_key
-                            and held.queue_position = job.queue_position and held.slot = 0)
+                        from errand.limit_slot as existing
+                        where existing.job_id = job.id and existing.limit_key = asked.limit_key
+                            and existing.queue_position = job.queue_position and existing.slot = 0)
                     then true
                     else job.is_handed_back
                 end

@@ -7,10 +7,10 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_so
         select near.ctid
         from (select) as one
         left join lateral (
-            select known.run_at, known.job_id
-            from errand.limit_mark as known
-            where known.limit_key = parked_ahead.limit_key and known.priority = parked_ahead.priority
-            order by known.marked_at desc
+            select existing.run_at, existing.job_id
+            from errand.limit_mark as existing
+            where existing.limit_key = parked_ahead.limit_key and existing.priority = parked_ahead.priority
+            order by existing.marked_at desc
             limit 1
         ) as mark on true
         cross join lateral (

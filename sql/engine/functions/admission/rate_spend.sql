@@ -13,10 +13,10 @@ begin
         array_agg(started.first_at order by nth), array_agg(started.last_at order by nth),
         array_agg(started.jobs order by nth)
     into log.first_at, log.last_at, log.jobs
-    from errand.rate_log as known
-    cross join lateral unnest(known.first_at, known.last_at, known.jobs) with ordinality
+    from errand.rate_log as existing
+    cross join lateral unnest(existing.first_at, existing.last_at, existing.jobs) with ordinality
         as started(first_at, last_at, jobs, nth)
-    where known.queue = rate_spend.queue and started.last_at > present - span;
+    where existing.queue = rate_spend.queue and started.last_at > present - span;
     newest := coalesce(cardinality(log.jobs), 0);
     if newest > 0 and log.first_at[newest] > present - span / 100 then
         log.last_at[newest] := present;

@@ -14,7 +14,7 @@ create or replace function errand_internal.release_circuit(name text) returns in
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    known errand.circuit;
+    existing errand.circuit;
     present timestamptz := clock_timestamp();
     per_second double precision;
     elapsed double precision;
@@ -25,78 +25,79 @@ declare
     drawn bigint;
     released int := 0;
 begin
-    select * into known from errand.circuit where circuit.name = release_circuit.name for update skip locked;
+    select * into existing from errand.circuit where circuit.name = release_circuit.name for update skip locked;
     if not found then
         if exists (select from errand.circuit where circuit.name = release_circuit.name) then
             -- Another session is at it.
             return 0;
         end if;
-        known.name := release_circuit.name;
+        existing.name := release_circuit.name;
     end if;
-    if known.opened_at is not null and known.name like 'kind:%' and known.until <= present then
+    if existing.opened_at is not null and existing.name like 'kind:%' and existing.until <= present then
         -- The pause of a kind ends at its time, without a probe.
-        perform errand_internal.circuit_closed(known.name);
-        known.opened_at := null;
-        known.closed_at := present;
-        known.released_at := null;
-        known.failures := 0;
-    elsif known.opened_at is not null and known.probe_job_id is not null then
-        probe := errand_internal.probe_state(known);
+        perform errand_internal.circuit_closed(existing.name);
+        existing.opened_at := null;
+        existing.closed_at := present;
+        existing.released_at := null;
+        existing.failures := 0;
+    elsif existing.opened_at is not null and existing.probe_job_id is not null then
+        probe := errand_internal.probe_state(existing);
         if probe = 'under way' then
             return 0;
         elsif probe = 'succeeded' then
-            perform errand_internal.circuit_closed(known.name);
-            known.opened_at := null;
-            known.closed_at := present;
-            known.released_at := null;
-            known.failures := 0;
-        elsif probe = 'failed' and known.until < present + known.probe_every then
-            known.until := present + known.probe_every;
+            perform errand_internal.circuit_closed(existing.name);
+            existing.opened_at := null;
+            existing.closed_at := present;
+            existing.released_at := null;
+            existing.failures := 0;
+        elsif probe = 'failed' and existing.until < present + existing.probe_every then
+            existing.until := present + existing.probe_every;
             update errand.circuit
-            set until = known.until, probe_job_id = null, probe_position = null
-            where circuit.name = known.name;
+            set until = existing.until, probe_job_id = null, probe_position = null
+            where circuit.name = existing.name;
         end if;
     end if;
-    if known.opened_at is not null and known.opened_by <> 'ops' and known.until <= present
+    if existing.opened_at is not null and existing.opened_by <> 'ops' and existing.until <= present
         and not exists (
-            select from errand.job where parked_for = 'circuit:' || known.name or id = known.probe_job_id)
+            select from errand.job where parked_for = 'circuit:' || existing.name or id = existing.probe_job_id)
     then
         -- They were cancelled, or ended without a use of the service.
-        perform errand_internal.circuit_closed(known.name);
+        perform errand_internal.circuit_closed(existing.name);
         return 0;
     end if;
-    if known.opened_at is not null then
+    if existing.opened_at is not null then
         -- An operator's end stays as it is.
-        if known.until is null
-            or known.until > present and (known.opened_by = 'ops' or (known.failed_at > present) is not true)
+        if existing.until is null
+            or existing.until > present and (existing.opened_by = 'ops' or (existing.failed_at > present) is not true)
         then
             return 0;
         end if;
         wanted := 1;
-    elsif known.failures > 0 and known.failed_at between present - known.probe_every and present then
+    elsif existing.failures > 0 and existing.failed_at between present - existing.probe_every and present then
         -- Too few failures to open the circuit. The jobs that failed wait for a moment all the same.
         return 0;
     else
-        elapsed := coalesce(extract(epoch from present - known.closed_at), 0);
+        elapsed := coalesce(extract(epoch from present - existing.closed_at), 0);
         per_second := least(2000, 100 * power(2, least(10, floor(greatest(0, elapsed)))));
-        elapsed := extract(epoch from present - greatest(known.released_at, known.closed_at));
+        elapsed := extract(epoch from present - greatest(existing.released_at, existing.closed_at));
         wanted := ceil(per_second * case when elapsed >= 0 then least(0.5, elapsed) else 0.2 end);
     end if;
-    if known.opened_at is not null then
-        probe_id := errand_internal.next_probe(known);
+    if existing.opened_at is not null then
+        probe_id := errand_internal.next_probe(existing);
     end if;
     for waiting in
         select id
         from errand.job
-        where parked_for = 'circuit:' || known.name and (known.opened_at is null or id = probe_id)
-            and not exists (select from errand.queue as held where held.name = job.queue and held.paused_at is not null)
+        where parked_for = 'circuit:' || existing.name and (existing.opened_at is null or id = probe_id)
+            and not exists (select from errand.queue as target where target.name = job.queue
+                and target.paused_at is not null)
         order by priority, run_at, id
         limit wanted
         for update of job skip locked
     loop
         update errand.job
         set state = 'available', parked_for = null,
-            is_handed_back = case when known.opened_at is not null then true else is_handed_back end
+            is_handed_back = case when existing.opened_at is not null then true else is_handed_back end
         where id = waiting
         returning queue_position into drawn;
         released := released + 1;
@@ -104,9 +105,9 @@ begin
     if released > 0 then
         update errand.circuit
         set released_at = present,
-            probe_job_id = case when known.opened_at is not null then waiting end,
-            probe_position = case when known.opened_at is not null then drawn end
-        where circuit.name = known.name;
+            probe_job_id = case when existing.opened_at is not null then waiting end,
+            probe_position = case when existing.opened_at is not null then drawn end
+        where circuit.name = existing.name;
         perform errand_internal.wake();
     end if;
     return released;

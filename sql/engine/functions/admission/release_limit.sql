@@ -76,15 +76,15 @@ begin
         from unnest(candidates) with ordinality as near(row_id, nth)
         join errand.job on job.ctid = near.row_id
         left join lateral (
-            select held.slot
-            from errand.limit_slot as held
-            where held.job_id = job.id and held.limit_key = release_limit.limit_key
-                and held.queue_position = job.queue_position and held.slot > 0
+            select existing.slot
+            from errand.limit_slot as existing
+            where existing.job_id = job.id and existing.limit_key = release_limit.limit_key
+                and existing.queue_position = job.queue_position and existing.slot > 0
                 and not exists (
                     select
                     from errand.limit_slot as newer
-                    where newer.limit_key = held.limit_key and newer.slot = held.slot
-                        and newer.admitted_at > held.admitted_at)
+                    where newer.limit_key = existing.limit_key and newer.slot = existing.slot
+                        and newer.admitted_at > existing.admitted_at)
             limit 1
         ) as own on true
         where wanted > 0
@@ -102,8 +102,8 @@ begin
                     free := free[:cardinality(free) - 1];
                 end if;
             else
-                delete from errand.limit_slot as held
-                where held.job_id = asked.id and held.limit_key = release_limit.limit_key;
+                delete from errand.limit_slot as existing
+                where existing.job_id = asked.id and existing.limit_key = release_limit.limit_key;
             end if;
         elsif asked.id <> all (replaced) then
             while free <> '{}'
@@ -125,10 +125,10 @@ begin
                     select live.ctid as row_id, live.id, live.priority, live.queue_position, newest.slot
                     from unnest(waiting) as slot(number)
                     cross join lateral (
-                        select known.*
-                        from errand.limit_slot as known
-                        where known.limit_key = release_limit.limit_key and known.slot = slot.number
-                        order by known.admitted_at desc
+                        select newest.*
+                        from errand.limit_slot as newest
+                        where newest.limit_key = release_limit.limit_key and newest.slot = slot.number
+                        order by newest.admitted_at desc
                         limit 1
                     ) as newest
                     join errand.job as live on live.id = newest.job_id

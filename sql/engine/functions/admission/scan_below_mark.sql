@@ -15,10 +15,10 @@ begin
         select near.*
         from unnest('{1,2,3,4}'::smallint[]) as level
         cross join lateral (
-            select known.run_at, known.job_id
-            from errand.limit_mark as known
-            where known.limit_key = scan_below_mark.limit_key and known.priority = level
-            order by known.marked_at desc
+            select existing.run_at, existing.job_id
+            from errand.limit_mark as existing
+            where existing.limit_key = scan_below_mark.limit_key and existing.priority = level
+            order by existing.marked_at desc
             limit 1
         ) as mark
         cross join lateral (

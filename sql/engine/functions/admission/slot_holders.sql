@@ -16,13 +16,13 @@ returns table (slot int, state text, queue text, kind text, priority smallint)
 language sql stable set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
     select
-        held.slot,
+        existing.slot,
         case
             when holder.state = 'running' then 'running'
-            when held.slot > 0
+            when existing.slot > 0
                 -- Or in this transaction: a claim that takes longer starts its jobs at its end.
-                and held.admitted_at >= least(now(), clock_timestamp() - interval '1 second')
-                and held.admitted_at <= clock_timestamp()
+                and existing.admitted_at >= least(now(), clock_timestamp() - interval '1 second')
+                and existing.admitted_at <= clock_timestamp()
                 then 'released'
             else 'waiting'
         end,
@@ -33,20 +33,21 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_so
         select newest.*
         from generate_series(1, errand_internal.highest_slot(slot_holders.limit_key)) as number
         cross join lateral (
-            select known.*
-            from errand.limit_slot as known
-            where known.limit_key = slot_holders.limit_key and known.slot = number
-            order by known.admitted_at desc
+            select newest.*
+            from errand.limit_slot as newest
+            where newest.limit_key = slot_holders.limit_key and newest.slot = number
+            order by newest.admitted_at desc
             limit 1
         ) as newest
         union all
-        select known.* from errand.limit_slot as known where known.limit_key = slot_holders.limit_key and known.slot = 0
-    ) as held
+        select newest.* from errand.limit_slot as newest where newest.limit_key = slot_holders.limit_key
+            and newest.slot = 0
+    ) as existing
     -- One by one: a join might read all of errand.job.
     cross join lateral (
         select job.state, job.queue, job.priority, job.kind, job.limit_key
         from errand.job
-        where job.id = held.job_id and coalesce(job.queue_position, 0) = held.queue_position
+        where job.id = existing.job_id and coalesce(job.queue_position, 0) = existing.queue_position
         limit 1
     ) as holder
     -- It may have been replaced by one with another key. Jobs from before their kind's registration don't name its

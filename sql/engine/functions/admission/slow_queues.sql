@@ -19,10 +19,10 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             end as name,
             min(waiting.priority) as priority
         from (
-            select held.queue, held.kind, min(held.priority) as priority
-            from errand_internal.slot_holders(slow_queues.limit_key) as held
-            where held.state = 'waiting'
-            group by held.queue, held.kind
+            select existing.queue, existing.kind, min(existing.priority) as priority
+            from errand_internal.slot_holders(slow_queues.limit_key) as existing
+            where existing.state = 'waiting'
+            group by existing.queue, existing.kind
         ) as waiting
         group by 1
     ) as slow

@@ -17,10 +17,10 @@ begin
             previous.queue_position as previous_position, previous.row_id
         from unnest(limit_keys, slots, job_ids, positions) as given(limit_key, slot, job_id, queue_position)
         left join lateral (
-            select known.*, known.ctid as row_id
-            from errand.limit_slot as known
-            where known.limit_key = given.limit_key and known.slot = given.slot
-            order by known.admitted_at desc
+            select existing.*, existing.ctid as row_id
+            from errand.limit_slot as existing
+            where existing.limit_key = given.limit_key and existing.slot = given.slot
+            order by existing.admitted_at desc
             limit 1
         ) as previous on true
         where (previous.job_id, previous.queue_position) is distinct from (given.job_id, given.queue_position)
@@ -29,9 +29,9 @@ begin
     removed as (
         delete from errand.limit_slot
         where ctid = any (array(
-            select known.ctid
-            from errand.limit_slot as known
-            where known.ctid = any (array(
+            select existing.ctid
+            from errand.limit_slot as existing
+            where existing.ctid = any (array(
                 select row_id from given
                 union all
                 -- Of the time when it waited.

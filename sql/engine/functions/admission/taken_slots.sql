@@ -2,7 +2,7 @@
 -- errand: after slot_holders
 create or replace function errand_internal.taken_slots(limit_key text) returns table (slot int, is_running boolean)
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
-    select held.slot, held.state = 'running'
-    from errand_internal.slot_holders(taken_slots.limit_key) as held
-    where held.state <> 'waiting'
+    select existing.slot, existing.state = 'running'
+    from errand_internal.slot_holders(taken_slots.limit_key) as existing
+    where existing.state <> 'waiting'
 $$;

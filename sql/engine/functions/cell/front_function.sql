@@ -38,12 +38,13 @@ begin
     elsif rule = 'copy' then
         return next pg_get_functiondef(routine);
     elsif rule = 'ids' then
-        helper := format('%I(%s)', name || '_split', array_to_string(array['places int[]'] || given, ', '));
+        helper := format('%I(%s)', name || '_split', array_to_string(array['partitions int[]'] || given, ', '));
         return next format(
             'create or replace function errand_front.%s returns %s %s as %L', helper, 'table (' || columns || ')', kind,
-            format(E'cluster errand_front.cluster(); split places, %I; run on places;\n%s;',
+            format(E'cluster errand_front.cluster(); split partitions, %I; run on partitions;\n%s;',
                 split_part(given[1], ' ', 1), format(remote, name, second)));
-        body := format('select * from errand_front.%I(errand_front.places_of_ids($1), %s)', name || '_split', first);
+        body := format(
+            'select * from errand_front.%I(errand_front.partitions_of_ids($1), %s)', name || '_split', first);
     elsif rule = 'all' then
         helper := format('%I(%s)', name || '_on_all', array_to_string(given, ', '));
         return next format(
@@ -62,12 +63,12 @@ begin
             end,
             name || '_on_all', first) || case when detail = 'nothing' then ' limit 1' else '' end;
     else
-        helper := format('%I(%s)', name || '_at', array_to_string(array['place int'] || given, ', '));
+        helper := format('%I(%s)', name || '_at', array_to_string(array['partition int'] || given, ', '));
         return next format(
             'create or replace function errand_front.%s returns %s%s %s as %L', helper,
             case when is_set and result not like 'TABLE(%' then 'setof ' else '' end,
             case when result like 'TABLE(%' then 'table (' || columns || ')' else type end, kind,
-            format(E'cluster errand_front.cluster(); run on place;\n%s;', format(remote, name, second)));
+            format(E'cluster errand_front.cluster(); run on partition;\n%s;', format(remote, name, second)));
         body := format('select %s errand_front.%I(%s)',
             case when result = 'void' then 'null::void from' else '* from' end, name || '_at',
             concat_ws(', ', case rule
@@ -80,9 +81,9 @@ begin
                     where oid = routine)
                 when 'any' then 'errand_front.route(null, null, null)'
                 when 'many' then '$1'
-                when 'id' then '(errand_front.places_of_ids(array[$1]))[1]'
-                when 'schedule' then 'errand_front.place_of_schedule($1)'
-                when 'cell' then 'errand_front.chosen_place()'
+                when 'id' then '(errand_front.partitions_of_ids(array[$1]))[1]'
+                when 'schedule' then 'errand_front.partition_of_schedule($1)'
+                when 'cell' then 'errand_front.chosen_partition()'
             end, nullif(first, '')));
         if rule = 'many' then
             body := 'select * from errand_front.enqueue_parts($1)';

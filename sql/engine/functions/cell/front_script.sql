@@ -19,14 +19,14 @@ begin
     return next 'select errand_front.clear()';
     return query
     select statement
-    from errand_internal.front_rules() as known
-    join pg_proc as routine on routine.pronamespace = 'errand'::regnamespace and routine.proname = known.object
-    cross join lateral errand_internal.front_function(routine.oid, known.rule, known.detail) as statement;
+    from errand_internal.front_rules() as existing
+    join pg_proc as routine on routine.pronamespace = 'errand'::regnamespace and routine.proname = existing.object
+    cross join lateral errand_internal.front_function(routine.oid, existing.rule, existing.detail) as statement;
     return query
     select statement
-    from errand_internal.front_rules() as known
-    join pg_class as class on class.relnamespace = 'errand'::regnamespace and class.relname = known.object
-    cross join lateral errand_internal.front_view(class.oid, known.rule, known.detail) as statement
-    where known.rule in ('union', 'merge');
+    from errand_internal.front_rules() as existing
+    join pg_class as class on class.relnamespace = 'errand'::regnamespace and class.relname = existing.object
+    cross join lateral errand_internal.front_view(class.oid, existing.rule, existing.detail) as statement
+    where existing.rule in ('union', 'merge');
 end
 $$;

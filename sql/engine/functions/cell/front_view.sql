@@ -34,10 +34,11 @@ begin
             E'cluster errand_front.cluster(); run on all;\nselect errand.cell(), shown.* from errand.%I as shown %s;',
             name, case when rule = 'union' then detail else '' end));
     return next format(
-        'create or replace function errand_front.%I(place int) returns table (cell int, %s) %s as %L',
+        'create or replace function errand_front.%I(partition int) returns table (cell int, %s) %s as %L',
         name || '_at', columns, kind,
         format(
-            E'cluster errand_front.cluster(); run on place;\nselect errand.cell(), shown.* from errand.%I as shown %s;',
+            E'cluster errand_front.cluster(); run on partition;\n'
+                || 'select errand.cell(), shown.* from errand.%I as shown %s;',
             name, case when rule = 'union' then detail else '' end));
     return next format(
         E'create or replace function errand_front.%I() returns table (cell int, %s)\n'
@@ -45,17 +46,17 @@ begin
         name || '_rows', columns, format($body$
 #variable_conflict use_column
 declare
-    known record;
+    existing record;
 begin
     return query select * from errand_front.%1$I();
 exception
     when connection_exception or external_routine_exception or internal_error then
-        for known in select place, of_cell.cell from errand_front.cell as of_cell order by of_cell.cell loop
+        for existing in select partition, of_cell.cell from errand_front.cell as of_cell order by of_cell.cell loop
             begin
-                return query select * from errand_front.%2$I(known.place);
+                return query select * from errand_front.%2$I(existing.partition);
             exception
                 when connection_exception or external_routine_exception or internal_error then
-                    raise warning 'cell %% can''t be reached, and its rows are missing', known.cell;
+                    raise warning 'cell %% can''t be reached, and its rows are missing', existing.cell;
             end;
         end loop;
 end

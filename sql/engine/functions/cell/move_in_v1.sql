@@ -1,7 +1,7 @@
 -- move_in_v1: the second step of a move: inserts a batch of another cell's jobs, with their ids. Returns whether it
 -- did: a batch that is there already changes nothing.
 --
--- A job gets the last position of its queue. Parked ones wait for their turn again: their limits and circuits are
+-- A job gets the last position of its queue. Parked ones wait again: their limits and circuits are
 -- those of this cell.
 create or replace function errand_internal.move_in_v1(move uuid, batch int, jobs errand.moving_job[]) returns boolean
 language plpgsql security definer

@@ -5,7 +5,7 @@
 create or replace function errand_internal.set_cell(cell int) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
-    known int;
+    existing int;
 begin
     if (cell between 0 and 1023) is not true then
         raise exception 'set_cell: cell: expected 0 to 1023, got %', coalesce(cell::text, 'null')
@@ -13,11 +13,11 @@ begin
     end if;
     -- No id is given out while another session changes the range.
     lock table errand.job in share row exclusive mode;
-    select home.cell into known from errand.home for update;
-    if known = set_cell.cell then
+    select home.cell into existing from errand.home for update;
+    if existing = set_cell.cell then
         return false;
-    elsif known <> 0 then
-        raise exception 'set_cell: cell: expected %, which this database is already, got %', known, set_cell.cell
+    elsif existing <> 0 then
+        raise exception 'set_cell: cell: expected %, which this database is already, got %', existing, set_cell.cell
             using errcode = 'ER409', hint = 'The cell of a database never changes: its jobs keep their ids.';
     elsif pg_sequence_last_value('errand.job_id_seq') is not null then
         raise exception 'set_cell: cell: expected 0, since jobs have ids of cell 0 already, got %', set_cell.cell

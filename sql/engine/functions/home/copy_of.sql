@@ -11,11 +11,11 @@ declare
     here errand.home;
 begin
     select * into home from errand.home;
-    select control.system_identifier, known.oid, known.datname
+    select control.system_identifier, existing.oid, existing.datname
     into here.system_identifier, here.database_oid, here.database_name
     from pg_control_system() as control
-    cross join pg_database as known
-    where known.datname = current_database();
+    cross join pg_database as existing
+    where existing.datname = current_database();
     if (home.system_identifier, home.database_oid, home.database_name)
         is not distinct from (here.system_identifier, here.database_oid, here.database_name)
     then

@@ -1,7 +1,7 @@
 -- record_home: records this database as that of the queue, without an entry in the audit.
 create or replace function errand_internal.record_home() returns void
 language sql set search_path = pg_catalog, errand, pg_temp as $$
-    insert into errand.home as known (system_identifier, database_oid, database_name)
+    insert into errand.home as existing (system_identifier, database_oid, database_name)
     select control.system_identifier, here.oid, here.datname
     from pg_control_system() as control
     cross join pg_database as here

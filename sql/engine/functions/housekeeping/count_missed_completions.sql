@@ -77,18 +77,18 @@ begin
         from (
             select *, ceiling - ((ceiling - failed.xmin::text::bigint) & 4294967295) as transaction
             from errand.failed
-            where worker_id = lost.worker_id) as set_aside
+            where worker_id = lost.worker_id) as left_out
         where transaction > lost.upto_transaction and transaction <> all (lost.beyond)
         group by queue, kind) as sums;
     delete from errand.counted where worker_id = lost.worker_id;
-    insert into errand.finished_per_minute as kept (minute, worker_id, queue, kind, outcome, jobs, wait_ms, run_ms)
+    insert into errand.finished_per_minute as existing (minute, worker_id, queue, kind, outcome, jobs, wait_ms, run_ms)
     select date_trunc('minute', now()), lost.worker_id, queue, kind, outcome, sum(jobs), sum(wait_ms), sum(run_ms)
     from jsonb_to_recordset(ends) as sums(
         queue text, kind text, outcome text, jobs bigint, wait_ms bigint, run_ms bigint)
     group by queue, kind, outcome
     on conflict on constraint finished_per_minute_pkey do update
-    set jobs = kept.jobs + excluded.jobs, wait_ms = kept.wait_ms + excluded.wait_ms,
-        run_ms = kept.run_ms + excluded.run_ms;
+    set jobs = existing.jobs + excluded.jobs, wait_ms = existing.wait_ms + excluded.wait_ms,
+        run_ms = existing.run_ms + excluded.run_ms;
     select coalesce(sum(jobs), 0) into total from jsonb_to_recordset(ends) as sums(jobs bigint);
     return total;
 end

@@ -39,8 +39,8 @@ begin
         execute format(
             'with moved as ('
             'delete from errand.%1$I where ctid = any (array('
-            'select ended.ctid from errand.%1$I as ended join errand_internal.retentions() as kept using (kind, state) '
-            'where ended.finished_at > now() - kept.keep limit 10000)) returning *) '
+            'select ended.ctid from errand.%1$I as ended join errand_internal.retentions() as rule using (kind, state) '
+            'where ended.finished_at > now() - rule.keep limit 10000)) returning *) '
             'insert into errand.history select * from moved', part);
         get diagnostics moved = row_count;
         update errand.history_default

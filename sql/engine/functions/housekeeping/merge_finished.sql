@@ -8,27 +8,27 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
         returning *
     ),
     merged as (
-        insert into errand.finished_per_minute as kept (
+        insert into errand.finished_per_minute as existing (
             minute, worker_id, queue, kind, outcome, jobs, wait_ms, run_ms, wait_histogram, run_histogram)
         select minute, 0, queue, kind, outcome, sum(jobs), sum(wait_ms), sum(run_ms),
             errand_internal.sum_histograms(wait_histogram), errand_internal.sum_histograms(run_histogram)
         from own
         group by minute, queue, kind, outcome
         on conflict on constraint finished_per_minute_pkey do update
-        set jobs = kept.jobs + excluded.jobs, wait_ms = kept.wait_ms + excluded.wait_ms,
-            run_ms = kept.run_ms + excluded.run_ms,
-            wait_histogram = errand_internal.add_histograms(kept.wait_histogram, excluded.wait_histogram),
-            run_histogram = errand_internal.add_histograms(kept.run_histogram, excluded.run_histogram)
+        set jobs = existing.jobs + excluded.jobs, wait_ms = existing.wait_ms + excluded.wait_ms,
+            run_ms = existing.run_ms + excluded.run_ms,
+            wait_histogram = errand_internal.add_histograms(existing.wait_histogram, excluded.wait_histogram),
+            run_histogram = errand_internal.add_histograms(existing.run_histogram, excluded.run_histogram)
     )
-    insert into errand.finished_total as kept (
+    insert into errand.finished_total as existing (
         queue, kind, outcome, jobs, wait_ms, run_ms, last_minute, wait_histogram, run_histogram)
     select queue, kind, outcome, sum(jobs), sum(wait_ms), sum(run_ms), max(minute),
         errand_internal.sum_histograms(wait_histogram), errand_internal.sum_histograms(run_histogram)
     from own
     group by queue, kind, outcome
     on conflict on constraint finished_total_pkey do update
-    set jobs = kept.jobs + excluded.jobs, wait_ms = kept.wait_ms + excluded.wait_ms,
-        run_ms = kept.run_ms + excluded.run_ms, last_minute = greatest(kept.last_minute, excluded.last_minute),
-        wait_histogram = errand_internal.add_histograms(kept.wait_histogram, excluded.wait_histogram),
-        run_histogram = errand_internal.add_histograms(kept.run_histogram, excluded.run_histogram)
+    set jobs = existing.jobs + excluded.jobs, wait_ms = existing.wait_ms + excluded.wait_ms,
+        run_ms = existing.run_ms + excluded.run_ms, last_minute = greatest(existing.last_minute, excluded.last_minute),
+        wait_histogram = errand_internal.add_histograms(existing.wait_histogram, excluded.wait_histogram),
+        run_histogram = errand_internal.add_histograms(existing.run_histogram, excluded.run_histogram)
 $$;

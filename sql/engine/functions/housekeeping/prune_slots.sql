@@ -18,9 +18,11 @@ begin
         where slot.ctid = any (array(
             select near.ctid
             from (
-                (select known.*, known.ctid from errand.limit_slot as known where job_id >= first_job order by job_id)
+                (select existing.*, existing.ctid from errand.limit_slot as existing
+                where job_id >= first_job order by job_id)
                 union all
-                (select known.*, known.ctid from errand.limit_slot as known where job_id < first_job order by job_id)
+                (select existing.*, existing.ctid from errand.limit_slot as existing
+                where job_id < first_job order by job_id)
                 limit 100000) as near
             where near.admitted_at < now() - interval '1 minute'
                 -- No join: the planner might read all of errand.job for it.

@@ -4,9 +4,9 @@ language sql security definer set search_path = pg_catalog, errand, pg_temp as $
     with old as (
         select past.schedule, past.tick
         from errand.tick as past
-        left join errand.schedule as known on known.name = past.schedule
+        left join errand.schedule as existing on existing.name = past.schedule
         where past.tick < now() - interval '7 days'
-            and (known.name is null or past.tick < known.last_tick)
+            and (existing.name is null or past.tick < existing.last_tick)
         order by past.tick
         limit 10000
     ),

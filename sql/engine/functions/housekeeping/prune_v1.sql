@@ -62,9 +62,10 @@ begin
         where ctid = any (array(
             select ended.ctid
             from errand.history_default as ended
-            left join errand_internal.retentions() as kept on kept.kind = ended.kind and kept.state = ended.state
+            left join errand_internal.retentions() as existing on existing.kind = ended.kind
+                and existing.state = ended.state
             where ended.finished_at < now()::date - keep_history
-                and ended.finished_at <= now() - coalesce(kept.keep, interval '0')
+                and ended.finished_at <= now() - coalesce(existing.keep, interval '0')
             limit 10000
             for update of ended skip locked))
         returning payload_day, id
@@ -92,8 +93,8 @@ begin
     where id = any (array(
         select failed.id
         from errand.failed
-        left join errand_internal.retentions() as kept on kept.kind = failed.kind and kept.state = 'failed'
-        where failed.finished_at < now() - coalesce(kept.keep, keep_failed * interval '1 day')
+        left join errand_internal.retentions() as existing on existing.kind = failed.kind and existing.state = 'failed'
+        where failed.finished_at < now() - coalesce(existing.keep, keep_failed * interval '1 day')
         order by failed.finished_at
         limit 10000
         for update of failed skip locked));
@@ -104,8 +105,8 @@ begin
     where ctid = any (array(
         select past.ctid
         from errand.past_failure as past
-        left join errand_internal.retentions() as kept on kept.kind = past.kind and kept.state = 'failed'
-        where past.finished_at < now() - least(keep_history * interval '1 day', kept.keep)
+        left join errand_internal.retentions() as existing on existing.kind = past.kind and existing.state = 'failed'
+        where past.finished_at < now() - least(keep_history * interval '1 day', existing.keep)
             or past.finished_at < (
                 select finished_at from errand.past_failure order by finished_at desc offset 4999 limit 1)
         limit 10000));

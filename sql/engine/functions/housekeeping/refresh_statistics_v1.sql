@@ -39,28 +39,28 @@ begin
         from errand_internal.count_jobs(percent, percent_failed) as counted);
     rates := array(select lately from errand_internal.compute_throughput() as lately);
 
-    insert into errand.job_count as kept
+    insert into errand.job_count as existing
     select fresh.* from unnest(counts) as fresh
     on conflict on constraint job_count_pkey do update
     set jobs = excluded.jobs, oldest_due_at = excluded.oldest_due_at
-    where (kept.jobs, kept.oldest_due_at) is distinct from (excluded.jobs, excluded.oldest_due_at);
-    delete from errand.job_count as kept
+    where (existing.jobs, existing.oldest_due_at) is distinct from (excluded.jobs, excluded.oldest_due_at);
+    delete from errand.job_count as existing
     where not exists (
         select
         from unnest(counts) as fresh
-        where (fresh.queue, fresh.kind, fresh.state) = (kept.queue, kept.kind, kept.state));
-    insert into errand.throughput as kept
+        where (fresh.queue, fresh.kind, fresh.state) = (existing.queue, existing.kind, existing.state));
+    insert into errand.throughput as existing
     select fresh.* from unnest(rates) as fresh
     on conflict on constraint throughput_pkey do update
     set succeeded = excluded.succeeded, failed = excluded.failed, retried = excluded.retried,
         wait_p50_ms = excluded.wait_p50_ms, wait_p95_ms = excluded.wait_p95_ms, wait_p99_ms = excluded.wait_p99_ms,
         run_p50_ms = excluded.run_p50_ms, run_p95_ms = excluded.run_p95_ms, run_p99_ms = excluded.run_p99_ms
-    where (kept.*) is distinct from (excluded.*);
-    delete from errand.throughput as kept
+    where (existing.*) is distinct from (excluded.*);
+    delete from errand.throughput as existing
     where not exists (
         select
         from unnest(rates) as fresh
-        where (fresh.subject, fresh.name, fresh.span) = (kept.subject, kept.name, kept.span));
+        where (fresh.subject, fresh.name, fresh.span) = (existing.subject, existing.name, existing.span));
     perform errand_internal.count_missed_completions();
     perform errand_internal.merge_finished();
     perform errand_internal.record_maintenance_task(

@@ -13,7 +13,7 @@ begin
         return false;
     end if;
     -- Two sessions at once would each see none under way.
-    if errand_internal.try_lock('isolate') and not exists (
+    if errand_internal.try_lock('crashed') and not exists (
         select
         from errand.job
         where crashes >= 2 and queue_position is not null
@@ -26,7 +26,8 @@ begin
             from errand.job
             where parked_for = 'crash'
                 and not exists (
-                    select from errand.queue as held where held.name = job.queue and held.paused_at is not null)
+                    select from errand.queue as existing where existing.name = job.queue
+                        and existing.paused_at is not null)
             order by priority, run_at, id
             limit 1
             for update skip locked);

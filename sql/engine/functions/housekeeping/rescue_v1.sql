@@ -33,7 +33,7 @@ declare
     unnamed bigint[] := '{}';
     unnamed_by bigint[] := '{}';
     held_by jsonb;
-    held errand.job;
+    existing errand.job;
     is_alone boolean;
     reason text;
     worker text;
@@ -112,7 +112,7 @@ begin
             from errand.job
             where id = any (claimed) and state = 'running' and worker_id = any (lost)
             group by worker_id) as one;
-        for held in
+        for existing in
             select job.*
             from errand.job
             -- By the ids of lost workers, and not by errand.worker: while this loop runs, a job may be released and
@@ -120,35 +120,35 @@ begin
             where id = any (claimed || unnamed) and state = 'running' and worker_id = any (lost || unnamed_by)
             for update skip locked
         loop
-            worker := names ->> held.worker_id::text;
+            worker := names ->> existing.worker_id::text;
             -- Unknown for a job without a record.
-            is_alone := coalesce((held_by ->> held.worker_id::text)::int, 0) = 1;
-            if held.worker_id = any (after_outage) then
+            is_alone := coalesce((held_by ->> existing.worker_id::text)::int, 0) = 1;
+            if existing.worker_id = any (after_outage) then
                 reason := 'its worker was lost after an outage of the database';
-                held.attempts := errand_internal.attempt_record(held, worker, 'lost', reason);
-            elsif held.crashes < 2 or is_alone then
-                held.crashes := least(held.crashes, 1000) + 1;
+                existing.attempts := errand_internal.attempt_record(existing, worker, 'lost', reason);
+            elsif existing.crashes < 2 or is_alone then
+                existing.crashes := least(existing.crashes, 1000) + 1;
                 reason := case
-                    when held.crashes >= 3 then format('running in %s crashes of its worker', held.crashes)
+                    when existing.crashes >= 3 then format('running in %s crashes of its worker', existing.crashes)
                     else 'its worker was lost'
                 end;
-                held.attempts := errand_internal.attempt_record(held, worker, 'lost', reason);
+                existing.attempts := errand_internal.attempt_record(existing, worker, 'lost', reason);
             else
-                held.attempt := held.attempt - 1;
+                existing.attempt := existing.attempt - 1;
             end if;
-            if held.crashes >= 3 or held.attempt >= held.max_attempts then
-                perform errand_internal.move_to_failed(held, reason);
+            if existing.crashes >= 3 or existing.attempt >= existing.max_attempts then
+                perform errand_internal.move_to_failed(existing, reason);
                 failed := failed + 1;
-            elsif held.crashes = 2 then
+            elsif existing.crashes = 2 then
                 update errand.job
                 set state = 'parked', queue_position = null, worker_id = null, parked_for = 'crash',
-                    attempt = held.attempt, crashes = held.crashes, attempts = held.attempts
-                where id = held.id;
+                    attempt = existing.attempt, crashes = existing.crashes, attempts = existing.attempts
+                where id = existing.id;
                 rescued := rescued + 1;
             else
                 update errand.job
-                set state = 'available', crashes = held.crashes, attempts = held.attempts
-                where id = held.id;
+                set state = 'available', crashes = existing.crashes, attempts = existing.attempts
+                where id = existing.id;
                 rescued := rescued + 1;
             end if;
         end loop;

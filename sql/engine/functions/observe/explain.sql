@@ -24,24 +24,24 @@ set search_path = pg_catalog, errand, pg_temp set jit = off
 as $$
 #variable_conflict use_column
 declare
-    held errand.job;
+    existing errand.job;
     reason record;
 begin
     rank := 0;
-    select * into held from errand.job where id = explain.job_id;
+    select * into existing from errand.job where id = explain.job_id;
     if not found then
         return query select row_number() over ()::int, ended.code, ended.detail, ended.hint
         from errand_internal.explain_ended(explain.job_id) as ended;
         return;
     end if;
     for reason in
-        select * from errand_internal.explain_running(held) where held.state = 'running'
+        select * from errand_internal.explain_running(existing) where existing.state = 'running'
         union all
-        select * from errand_internal.explain_job(held) where held.state <> 'running'
+        select * from errand_internal.explain_job(existing) where existing.state <> 'running'
         union all
-        select * from errand_internal.explain_queue(held) where held.state <> 'running'
+        select * from errand_internal.explain_queue(existing) where existing.state <> 'running'
         union all
-        select * from errand_internal.explain_limits(held) where held.state <> 'running'
+        select * from errand_internal.explain_limits(existing) where existing.state <> 'running'
     loop
         rank := rank + 1;
         code := reason.code;
@@ -49,10 +49,10 @@ begin
         hint := reason.hint;
         return next;
     end loop;
-    if held.state = 'available' then
+    if existing.state = 'available' then
         select ahead.code, ahead.detail, ahead.hint
         into code, detail, hint
-        from errand_internal.explain_position(held) as ahead;
+        from errand_internal.explain_position(existing) as ahead;
         -- A blocked job is not said to be the next one.
         if code <> 'next' or rank = 0 then
             rank := rank + 1;

@@ -9,8 +9,8 @@ declare
     holder record;
 begin
     select state, queue, kind, attempt, max_attempts, crashes, started_at, finished_at, unique_key, reason into ended
-    from errand.jobs as known
-    where known.id = explain_ended.job_id
+    from errand.jobs as existing
+    where existing.id = explain_ended.job_id
     order by finished_at desc
     limit 1;
     if not found then

@@ -51,10 +51,10 @@ begin
     if key is not null then
         -- The key's own limit, else the longest pattern that matches it.
         select * into bound
-        from errand.limit as known
-        where known.limit_key = key
-            or right(known.limit_key, 1) = '*' and starts_with(key, left(known.limit_key, -1))
-        order by known.limit_key = key desc, length(known.limit_key) desc
+        from errand.limit as existing
+        where existing.limit_key = key
+            or right(existing.limit_key, 1) = '*' and starts_with(key, left(existing.limit_key, -1))
+        order by existing.limit_key = key desc, length(existing.limit_key) desc
         limit 1;
         if found then
             select count(*), string_agg(

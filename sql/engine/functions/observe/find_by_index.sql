@@ -30,10 +30,10 @@ begin
             array(select id from matching where id < $1 order by id desc limit $2)
         $find$,
         (
-            select string_agg(format('errand.%I where %s', place, condition), ' union all select id from ')
-            from unnest('{failed,job,history}'::text[]) as place
+            select string_agg(format('errand.%I where %s', relation, condition), ' union all select id from ')
+            from unnest('{failed,job,history}'::text[]) as relation
             -- Only failed jobs have a fingerprint.
-            where place = 'failed' or choice.unique_key is not null or choice.fingerprint is null
+            where relation = 'failed' or choice.unique_key is not null or choice.fingerprint is null
         ))
     into matches, found_ids
     using coalesce(bound, 9223372036854775807), most;

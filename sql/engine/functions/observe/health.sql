@@ -85,23 +85,23 @@ begin
     where what = 'kind'
     union all
     select
-        'stuck jobs', stuck.jobs = 0 and unheld.jobs = 0,
+        'stuck jobs', stuck.jobs = 0 and unlisted.jobs = 0,
         format('%s running for too long or without a worker', stuck.jobs)
             || case
-                when unheld.jobs > 0
-                    then format('; %s taken back within the hour from workers that held them no more', unheld.jobs)
+                when unlisted.jobs > 0
+                    then format('; %s taken back within the hour from workers that held them no more', unlisted.jobs)
                 else ''
             end,
         case
             when stuck.jobs > 0 then 'select * from errand.stuck'
-            when unheld.jobs > 0 then 'an error of Errand: select * from errand.audit where action = ''take_back'''
+            when unlisted.jobs > 0 then 'an error of Errand: select * from errand.audit where action = ''take_back'''
         end
     from (select count(*) as jobs from errand.stuck) as stuck
     cross join (
         select coalesce(sum(jobs), 0) as jobs
         from errand.action
         where done_at between now() - interval '1 hour' and now() and action = 'take_back'
-    ) as unheld
+    ) as unlisted
     union all
     select
         'failures', failed <= greatest(10, 0.1 * succeeded),

@@ -16,22 +16,22 @@ as $$
 declare
     reader constant text := coalesce(nullif(current_setting('role', true), 'none'), session_user);
     spaces constant oid[] := errand_internal.namespaces();
-    known constant text[] := array(
-        select known.topic from errand_internal.help_topics() as known
+    topic_names constant text[] := array(
+        select page.topic from errand_internal.help_topics() as page
         union all
         (select name from errand.app order by name));
     wanted text[] := array[help.topic];
 begin
-    if help.topic <> all (known) then
+    if help.topic <> all (topic_names) then
         wanted := array(
-            select known.topic
-            from errand_internal.help_topics() as known
-            where help.topic = any (regexp_split_to_array(known.words, ' +')))
+            select page.topic
+            from errand_internal.help_topics() as page
+            where help.topic = any (regexp_split_to_array(page.words, ' +')))
             || (select topics from errand.declaration where object = 'errand.' || help.topic);
     end if;
     if wanted = '{}' then
         perform errand_internal.check_known(
-            'help: topic', 'one of ' || array_to_string(known, ', '), help.topic, known);
+            'help: topic', 'one of ' || array_to_string(topic_names, ', '), help.topic, topic_names);
     end if;
     return query
     with object as (
@@ -50,9 +50,9 @@ begin
         where relnamespace = any (spaces) and relkind in ('r', 'v') and has_any_column_privilege(reader, oid, 'select')
     ),
     listed as (
-        select known.topic, known.about, 'errand'::regnamespace::oid as space, split_part(object, '.', 2) as name
-        from errand_internal.help_topics() as known
-        join errand.declaration on known.topic = any (topics)
+        select page.topic, page.about, 'errand'::regnamespace::oid as space, split_part(object, '.', 2) as name
+        from errand_internal.help_topics() as page
+        join errand.declaration on page.topic = any (topics)
         union all
         select app.name, obj_description(pg_namespace.oid, 'pg_namespace'), pg_namespace.oid, object.name
         from errand.app
@@ -75,7 +75,8 @@ begin
         where shown.topic = any (wanted)
         union all
         select
-            format('select * from errand.help(%L)', shown.topic), min(shown.about), array_position(known, shown.topic)
+            format('select * from errand.help(%L)', shown.topic), min(shown.about),
+            array_position(topic_names, shown.topic)
         from shown
         where help.topic is null
         group by shown.topic) as shown

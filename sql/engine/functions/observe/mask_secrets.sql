@@ -16,7 +16,7 @@ begin
                         field.key,
                         case
                             when jsonb_typeof(field.value) = 'null' then field.value
-                            when errand.looks_secret(field.key) then to_jsonb('••••••••'::text)
+                            when errand.seems_secret(field.key) then to_jsonb('••••••••'::text)
                             when jsonb_typeof(field.value) in ('object', 'array')
                                 then errand.mask_secrets(field.value)
                             else field.value

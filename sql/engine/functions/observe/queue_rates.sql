@@ -23,9 +23,9 @@ begin
         end
     from (
         select
-            known.queue, known.waiting, known.oldest_age, coalesce(rate.per_second, 0) as enqueued,
-            round((known.succeeded_5_min + known.failed_5_min) / 300.0, 3) as ended
-        from errand.queues as known
+            existing.queue, existing.waiting, existing.oldest_age, coalesce(rate.per_second, 0) as enqueued,
+            round((existing.succeeded_5_min + existing.failed_5_min) / 300.0, 3) as ended
+        from errand.queues as existing
         left join (
             select queue, sum(per_second) as per_second from errand.enqueue_rates() group by queue
         ) as rate using (queue)

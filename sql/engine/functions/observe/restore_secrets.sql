@@ -16,7 +16,7 @@ begin
                     field.key,
                     case
                         when not original ? field.key then field.value
-                        when field.value = to_jsonb('••••••••'::text) and errand.looks_secret(field.key)
+                        when field.value = to_jsonb('••••••••'::text) and errand.seems_secret(field.key)
                             then original -> field.key
                         when jsonb_typeof(field.value) in ('object', 'array')
                             then errand.restore_secrets(field.value, original -> field.key)

@@ -40,7 +40,7 @@ begin
                     ))
             from errand.limit_slot as slot
             where slot.limit_key = standing_limits.limit_key
-        ) as known
+        ) as existing
         where moved_at <= clock_timestamp();
         continue when since > now() - interval '10 seconds';
         slow := errand_internal.slow_queues(limit_key);

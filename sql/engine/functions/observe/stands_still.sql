@@ -23,10 +23,10 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
             from errand.worker
             cross join lateral (
                 select
-                    count(*) filter (where held.queue = stands_still.queue) as jobs,
-                    count(*) filter (where held.queue = stands_still.queue
+                    count(*) filter (where existing.queue = stands_still.queue) as jobs,
+                    count(*) filter (where existing.queue = stands_still.queue
                         and claimed_at > now() - interval '1 minute') as fresh,
-                    count(*) filter (where held.crashes >= 2) as alone
+                    count(*) filter (where existing.crashes >= 2) as alone
                 from errand.claim
                 cross join lateral (
                     select job.queue, job.crashes
@@ -34,7 +34,7 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
                     where job.id = any (claim.job_ids) and job.state = 'running' and job.worker_id = worker.id
                     -- So that each is found by its id.
                     offset 0
-                ) as held
+                ) as existing
                 where claim.worker_id = worker.id
             ) as own
             where heartbeat_at + lease > now() and drained_at is null

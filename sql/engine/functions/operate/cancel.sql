@@ -11,7 +11,7 @@ returns table (job_id bigint, was text, now text)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    held errand.job;
+    existing errand.job;
     locked bigint[];
     cancelled bigint[] := '{}';
 begin
@@ -19,17 +19,17 @@ begin
     -- In the order in which all sessions lock keys and jobs. One retried meanwhile would be locked out of order.
     locked := array(select id from errand.job where id = any (ids) order by unique_key, id for update);
     for job_id in select distinct id from unnest(ids) as id where id is not null order by id loop
-        select * into held from errand.job where id = job_id and id = any (locked);
+        select * into existing from errand.job where id = job_id and id = any (locked);
         if found then
-            was := held.state;
+            was := existing.state;
             now := 'cancelled';
             cancelled := cancelled || job_id;
-            if held.state = 'running' then
-                held.attempts := errand_internal.attempt_record(
-                    held, (select name from errand.worker where id = held.worker_id), 'cancelled', reason);
+            if existing.state = 'running' then
+                existing.attempts := errand_internal.attempt_record(
+                    existing, (select name from errand.worker where id = existing.worker_id), 'cancelled', reason);
                 perform errand_internal.notify('errand_cancel', job_id::text);
             end if;
-            perform errand_internal.move_to_history(held, 'cancelled', null, reason);
+            perform errand_internal.move_to_history(existing, 'cancelled', null, reason);
         else
             was := errand_internal.state_of(job_id);
             now := was;

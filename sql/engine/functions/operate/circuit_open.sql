@@ -14,10 +14,10 @@ begin
     perform errand_internal.check_circuit('circuit_open', circuit_open.name);
     perform errand_internal.check_reason('circuit_open', circuit_open.reason);
     perform errand_internal.check_time(circuit_open.until, 'circuit_open', 'until');
-    insert into errand.circuit as known (name, opened_at, opened_by, until, reason)
+    insert into errand.circuit as existing (name, opened_at, opened_by, until, reason)
     values (circuit_open.name, now(), 'ops', circuit_open.until, circuit_open.reason)
     on conflict on constraint circuit_pkey do update
-    set opened_at = coalesce(known.opened_at, excluded.opened_at), opened_by = excluded.opened_by,
+    set opened_at = coalesce(existing.opened_at, excluded.opened_at), opened_by = excluded.opened_by,
         until = excluded.until,
         reason = excluded.reason, probe_job_id = null, probe_position = null;
     perform errand_internal.record_action(

@@ -12,11 +12,11 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 #variable_conflict use_column
 declare
     -- All of them, so that none is skipped below.
-    held constant bigint[] := array(select id from errand.failed where id = any (ids) order by id for update);
+    existing constant bigint[] := array(select id from errand.failed where id = any (ids) order by id for update);
     discarded bigint[];
 begin
     perform errand_internal.check_reason('discard', discard.reason);
-    discarded := errand_internal.discard_jobs(held, discard.reason);
+    discarded := errand_internal.discard_jobs(existing, discard.reason);
     if discarded <> '{}' then
         perform errand_internal.record_action(
             'discard', jsonb_build_object('ids', discarded[1:100]), discard.reason, discarded);

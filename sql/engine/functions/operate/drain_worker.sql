@@ -17,10 +17,11 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 #variable_conflict use_column
 begin
     perform errand_internal.check_reason('drain_worker', drain_worker.reason);
-    update errand.worker as known
-    set drained_at = coalesce(known.drained_at, now()), drained_by = session_user, drained_reason = drain_worker.reason
-    where known.id = drain_worker.worker_id
-    returning known.name, known.running into worker, running;
+    update errand.worker as existing
+    set drained_at = coalesce(existing.drained_at, now()), drained_by = session_user,
+        drained_reason = drain_worker.reason
+    where existing.id = drain_worker.worker_id
+    returning existing.name, existing.running into worker, running;
     if not found then
         raise exception 'drain_worker: worker_id: expected one of errand.workers, got %',
             coalesce(drain_worker.worker_id::text, 'null') using errcode = 'ER404';

@@ -6,7 +6,7 @@
 create or replace function errand.drop_guard(name text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 begin
-    delete from errand.guard as known where known.name = drop_guard.name;
+    delete from errand.guard as existing where existing.name = drop_guard.name;
     return found;
 end
 $$;

@@ -12,7 +12,7 @@ create or replace function errand_internal.job_filter(
 ) returns errand.job_choice
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
-    known constant text[] := array(
+    allowed constant text[] := array(
         select attname::text
         from pg_attribute
         where attrelid = 'errand.job_choice'::regclass and attnum > 0 and not attisdropped
@@ -22,13 +22,13 @@ declare
 begin
     if jsonb_typeof(filter) is distinct from 'object' or filter = '{}' then
         raise exception '%: filter: expected a JSON object with at least one of %, got %',
-            action, array_to_string(known, ', '), coalesce(left(filter::text, 100), 'null')
+            action, array_to_string(allowed, ', '), coalesce(left(filter::text, 100), 'null')
             using errcode = 'ER422', hint = 'An empty filter would match every job: name a queue at least.';
     end if;
     for entry in select key, value from jsonb_each(filter) order by key loop
-        if entry.key <> all (known) then
+        if entry.key <> all (allowed) then
             raise exception '%: filter: expected keys of %, got %',
-                action, array_to_string(known, ', '), quote_literal(left(entry.key, 100)) using errcode = 'ER422';
+                action, array_to_string(allowed, ', '), quote_literal(left(entry.key, 100)) using errcode = 'ER422';
         elsif jsonb_typeof(entry.value) <> 'string' then
             raise exception '%: filter.%: expected a string, got %', action, entry.key, left(entry.value::text, 100)
                 using errcode = 'ER422';

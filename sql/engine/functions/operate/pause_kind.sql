@@ -31,10 +31,10 @@ begin
             array(select name from errand.kind), 'force => true pauses it anyway.');
     end if;
     perform errand_internal.check_time(pause_kind.until, 'pause_kind', 'until');
-    insert into errand.circuit as held (name, opened_at, opened_by, until, reason)
+    insert into errand.circuit as existing (name, opened_at, opened_by, until, reason)
     values ('kind:' || pause_kind.kind, now(), 'ops', pause_kind.until, pause_kind.reason)
     on conflict on constraint circuit_pkey do update
-    set opened_at = coalesce(held.opened_at, excluded.opened_at), opened_by = excluded.opened_by,
+    set opened_at = coalesce(existing.opened_at, excluded.opened_at), opened_by = excluded.opened_by,
         until = excluded.until, reason = excluded.reason, probe_job_id = null, probe_position = null;
     perform errand_internal.record_action(
         'pause_kind', jsonb_strip_nulls(jsonb_build_object('kind', pause_kind.kind, 'until', pause_kind.until)),

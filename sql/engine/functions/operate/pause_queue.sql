@@ -22,11 +22,11 @@ begin
             using errcode = 'ER422';
     end if;
     perform errand_internal.check_time(pause_queue.until, 'pause_queue', 'until');
-    insert into errand.queue as known (name, paused_at, paused_reason, paused_until, paused_by)
+    insert into errand.queue as existing (name, paused_at, paused_reason, paused_until, paused_by)
     values (pause_queue.queue, now(), pause_queue.reason, pause_queue.until, session_user)
     on conflict (name) do update
     set
-        paused_at = coalesce(known.paused_at, excluded.paused_at), paused_reason = excluded.paused_reason,
+        paused_at = coalesce(existing.paused_at, excluded.paused_at), paused_reason = excluded.paused_reason,
         paused_until = excluded.paused_until, paused_by = excluded.paused_by;
     perform errand_internal.record_action(
         'pause_queue', jsonb_strip_nulls(jsonb_build_object('queue', pause_queue.queue, 'until', pause_queue.until)),

@@ -46,7 +46,7 @@ begin
             using errcode = 'ER422', hint = 'A guard only reads: the job''s handler writes.';
     end if;
     select format('%I.%I', nspname, routine.proname) into quoted from pg_namespace where oid = routine.pronamespace;
-    insert into errand.guard as known (name, function)
+    insert into errand.guard as existing (name, function)
     values (put_guard.name, quoted)
     on conflict on constraint guard_pkey do update
     set function = excluded.function, registered_at = now(), slow_at = null, slow_ms = null;

@@ -14,39 +14,39 @@ returns table (job_id bigint, queue text, kind text)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    known errand.worker;
+    existing errand.worker;
     claimed bigint[];
     released bigint[];
 begin
     perform errand_internal.check_reason('release_worker', release_worker.reason);
-    select * into known from errand.worker where id = release_worker.worker_id for update;
+    select * into existing from errand.worker where id = release_worker.worker_id for update;
     if not found then
         raise exception 'release_worker: worker_id: expected one of errand.workers, got %',
             coalesce(release_worker.worker_id::text, 'null') using errcode = 'ER404';
-    elsif known.heartbeat_at + known.lease > now() and not coalesce(force, false) then
+    elsif existing.heartbeat_at + existing.lease > now() and not coalesce(force, false) then
         raise exception 'release_worker: worker %: expected a lost one, got one with a heartbeat % s ago',
-            known.id, round(extract(epoch from now() - known.heartbeat_at))
+            existing.id, round(extract(epoch from now() - existing.heartbeat_at))
             using errcode = 'ER409', hint = 'Stop the process, or use force => true: its jobs stop and run elsewhere.';
     end if;
-    delete from errand.worker where id = known.id;
-    claimed := errand_internal.claimed_by(array[known.id]);
+    delete from errand.worker where id = existing.id;
+    claimed := errand_internal.claimed_by(array[existing.id]);
     -- In the order in which all sessions lock keys and jobs.
     perform
     from errand.job
-    where id = any (claimed) and state = 'running' and job.worker_id = known.id
+    where id = any (claimed) and state = 'running' and job.worker_id = existing.id
     order by unique_key, id
     for update;
     with back as (
         update errand.job
         set state = 'available', attempt = job.attempt - 1, worker_id = null, is_handed_back = true,
-            attempts = errand_internal.attempt_record(job, known.name, 'released', release_worker.reason)
-        where id = any (claimed) and state = 'running' and worker_id = known.id
+            attempts = errand_internal.attempt_record(job, existing.name, 'released', release_worker.reason)
+        where id = any (claimed) and state = 'running' and worker_id = existing.id
         returning id
     )
     select coalesce(array_agg(id order by id), '{}') into released from back;
-    perform errand_internal.drop_claims(array[known.id]);
+    perform errand_internal.drop_claims(array[existing.id]);
     perform errand_internal.record_action(
-        'release_worker', jsonb_build_object('worker_id', known.id, 'worker', known.name), release_worker.reason,
+        'release_worker', jsonb_build_object('worker_id', existing.id, 'worker', existing.name), release_worker.reason,
             released);
     perform errand_internal.wake();
     return query

@@ -101,7 +101,7 @@ begin
                 or job.priority <> reschedule_where.priority
             -- In the order in which all sessions lock keys and jobs: skip locked waits for a row that was just updated.
             order by job.unique_key, job.id
-            for update of job skip locked) as held;
+            for update of job skip locked) as existing;
         if chosen is not null then
             perform errand_internal.move_jobs(chosen, due, reschedule_where.queue, reschedule_where.priority);
         end if;

@@ -21,13 +21,13 @@ declare
     states constant text[] := array(
         select errand_internal.state_of(id) from unnest(asked) with ordinality as one(id, index) order by index);
     retried bigint[] := '{}';
-    held record;
+    existing record;
 begin
     perform errand_internal.check_time(retry.run_at, 'retry');
     -- Ended jobs first, then keys and jobs together, in the order in which all sessions lock them.
     perform from errand.failed where id = any (asked) order by id for update;
     perform from errand.history where id = any (asked) and state = 'cancelled' order by id for update;
-    for held in
+    for existing in
         select id, unique_key, true as is_live from errand.job where id = any (asked) and state = 'scheduled'
         union all
         select id, unique_key, false from errand.failed where id = any (asked)
@@ -35,15 +35,15 @@ begin
         select id, unique_key, false from errand.history where id = any (asked) and state = 'cancelled'
         order by unique_key, id
     loop
-        if held.is_live then
+        if existing.is_live then
             update errand.job
             set state = case when due <= now() then 'available' else 'scheduled' end, run_at = due
-            where id = held.id and state = 'scheduled';
+            where id = existing.id and state = 'scheduled';
             if found then
-                retried := retried || held.id;
+                retried := retried || existing.id;
             end if;
         else
-            retried := retried || errand_internal.requeue_jobs('retry', array[held.id], array[retry.run_at]);
+            retried := retried || errand_internal.requeue_jobs('retry', array[existing.id], array[retry.run_at]);
         end if;
     end loop;
     for job_id, was in select * from unnest(asked, states) loop

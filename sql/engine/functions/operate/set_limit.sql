@@ -23,7 +23,7 @@ begin
             set_limit.max_running
             using errcode = 'ER422';
     elsif set_limit.max_running is null then
-        delete from errand.limit as known where known.limit_key = set_limit.limit_key;
+        delete from errand.limit as existing where existing.limit_key = set_limit.limit_key;
         if not found then
             perform errand_internal.check_known(
                 'set_limit: limit_key', 'one that has a limit', set_limit.limit_key,

@@ -29,8 +29,8 @@ begin
         'set_retention: kind', 'one that a job or a worker has named', set_retention.kind,
         errand_internal.known_kinds());
     if set_retention.keep is null then
-        delete from errand.retention as held
-        where held.kind = set_retention.kind and held.state = set_retention.state;
+        delete from errand.retention as existing
+        where existing.kind = set_retention.kind and existing.state = set_retention.state;
     else
         insert into errand.retention (kind, state, keep, reason)
         values (set_retention.kind, set_retention.state, set_retention.keep, set_retention.reason)

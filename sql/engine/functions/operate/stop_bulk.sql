@@ -10,21 +10,22 @@ create or replace function errand.stop_bulk(bulk_id bigint, reason text) returns
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    held errand.bulk;
+    existing errand.bulk;
 begin
     perform errand_internal.check_reason('stop_bulk', stop_bulk.reason);
-    select * into held from errand.bulk where id = stop_bulk.bulk_id for update;
+    select * into existing from errand.bulk where id = stop_bulk.bulk_id for update;
     if not found then
         raise exception 'stop_bulk: bulk_id: expected one of errand.bulk_status, got %',
             coalesce(stop_bulk.bulk_id::text, 'null') using errcode = 'ER404';
-    elsif held.ended_at is not null then
-        raise exception 'stop_bulk: bulk %: expected one that goes on, got one that ended at %', held.id, held.ended_at
+    elsif existing.ended_at is not null then
+        raise exception 'stop_bulk: bulk %: expected one that goes on, got one that ended at %', existing.id,
+            existing.ended_at
             using errcode = 'ER409';
     end if;
     update errand.bulk
     set ended_at = clock_timestamp(), stopped_by = session_user, stopped_reason = stop_bulk.reason
-    where id = held.id;
-    perform errand_internal.record_action('stop_bulk', jsonb_build_object('bulk', held.id), stop_bulk.reason);
-    return held.changed;
+    where id = existing.id;
+    perform errand_internal.record_action('stop_bulk', jsonb_build_object('bulk', existing.id), stop_bulk.reason);
+    return existing.changed;
 end
 $$;

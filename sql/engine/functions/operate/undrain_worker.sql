@@ -9,16 +9,17 @@ create or replace function errand.undrain_worker(worker_id bigint, reason text d
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    known errand.worker;
+    existing errand.worker;
 begin
-    select * into known from errand.worker where id = undrain_worker.worker_id for update;
+    select * into existing from errand.worker where id = undrain_worker.worker_id for update;
     if not found then
         raise exception 'undrain_worker: worker_id: expected one of errand.workers, got %',
             coalesce(undrain_worker.worker_id::text, 'null') using errcode = 'ER404';
-    elsif known.drained_at is not null then
-        update errand.worker set drained_at = null, drained_by = null, drained_reason = null where id = known.id;
+    elsif existing.drained_at is not null then
+        update errand.worker set drained_at = null, drained_by = null, drained_reason = null where id = existing.id;
         perform errand_internal.record_action(
-            'undrain_worker', jsonb_build_object('worker_id', known.id, 'worker', known.name), undrain_worker.reason);
+            'undrain_worker', jsonb_build_object('worker_id', existing.id, 'worker', existing.name),
+            undrain_worker.reason);
         perform errand_internal.wake();
     end if;
 end

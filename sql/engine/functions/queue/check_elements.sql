@@ -3,7 +3,7 @@
 create or replace function errand_internal.check_elements(jobs jsonb, out have_keys boolean, out change_jobs boolean)
 language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
 declare
-    known text[] := array[
+    allowed text[] := array[
         'kind', 'payload', 'queue', 'run_at', 'priority', 'max_attempts', 'unique_key', 'not_after', 'on_conflict',
         'limit_key', 'guard', 'tags', 'subject', 'options'];
     are_good boolean;
@@ -17,7 +17,7 @@ begin
             using errcode = 'ER422', hint = 'Call it several times in one transaction.';
     end if;
     select
-        coalesce(bool_and(jsonb_typeof(value) = 'object' and value - known = '{}'), true),
+        coalesce(bool_and(jsonb_typeof(value) = 'object' and value - allowed = '{}'), true),
         coalesce(bool_or(value ? 'unique_key'), false),
         coalesce(bool_or(value ->> 'on_conflict' in ('replace', 'reschedule')), false)
     into are_good, have_keys, change_jobs
@@ -27,7 +27,7 @@ begin
     end if;
     select value, ordinality into element
     from jsonb_array_elements(jobs) with ordinality
-    where jsonb_typeof(value) <> 'object' or value - known <> '{}'
+    where jsonb_typeof(value) <> 'object' or value - allowed <> '{}'
     limit 1;
     if jsonb_typeof(element.value) <> 'object' then
         raise exception 'enqueue_many: jobs[%]: expected an object, got %', element.ordinality,
@@ -36,7 +36,7 @@ begin
     end if;
     raise exception 'enqueue_many: jobs[%]: expected the arguments of errand.enqueue, got %',
         element.ordinality, (select quote_literal(left(min(name), 120))
-            from jsonb_object_keys(element.value - known) as name)
-        using errcode = 'ER422', hint = 'They are ' || array_to_string(known, ', ') || '.';
+            from jsonb_object_keys(element.value - allowed) as name)
+        using errcode = 'ER422', hint = 'They are ' || array_to_string(allowed, ', ') || '.';
 end
 $$;

@@ -11,7 +11,7 @@ create or replace function errand_internal.check_options(
 ) returns void
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
-    known constant text[] := '{traceparent}';
+    allowed constant text[] := '{traceparent}';
 begin
     if on_conflict is null or on_conflict not in ('keep', 'replace', 'reschedule', 'error') then
         raise exception '%: on_conflict: expected keep, replace, reschedule or error, got %',
@@ -41,9 +41,9 @@ begin
             using errcode = 'ER422';
     elsif jsonb_typeof(options) <> 'object' then
         raise exception '%: options: expected an object, got %', context, jsonb_typeof(options) using errcode = 'ER422';
-    elsif options - known <> '{}' then
-        raise exception '%: options: expected %, got %', context, array_to_string(known, ', '),
-            (select quote_literal(left(min(name), 120)) from jsonb_object_keys(options - known) as name)
+    elsif options - allowed <> '{}' then
+        raise exception '%: options: expected %, got %', context, array_to_string(allowed, ', '),
+            (select quote_literal(left(min(name), 120)) from jsonb_object_keys(options - allowed) as name)
             using errcode = 'ER422';
     elsif jsonb_typeof(options -> 'traceparent') not in ('string', 'null')
         or options ->> 'traceparent' !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'
@@ -53,7 +53,7 @@ begin
             context, quote_literal(left(options ->> 'traceparent', 120))
             using errcode = 'ER422', hint = 'See W3C Trace Context, "traceparent Header".';
     elsif guard is not null
-        and not exists (select from errand.guard as known where known.name = check_options.guard)
+        and not exists (select from errand.guard as existing where existing.name = check_options.guard)
     then
         raise exception '%: guard: expected one of errand.guard, got %', context, quote_literal(left(guard, 120))
             using errcode = 'ER404',

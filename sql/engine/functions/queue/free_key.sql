@@ -8,16 +8,16 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare
-    held errand.job;
+    existing errand.job;
 begin
-    select * into held
+    select * into existing
     from errand.job
     where job.unique_key = free_key.unique_key and errand_internal.is_expired(job)
     for update;
     if not found then
         return false;
     end if;
-    perform errand_internal.move_to_history(held, 'obsolete', null, 'not started by ' || held.not_after);
+    perform errand_internal.move_to_history(existing, 'obsolete', null, 'not started by ' || existing.not_after);
     return true;
 end
 $$;

@@ -6,14 +6,15 @@ declare
     given record;
 begin
     for given in
-        select item.ordinality as index, known.name, known.type, known.expected, item.value -> known.name as value
+        select item.ordinality as index, allowed.name, allowed.type, allowed.expected,
+            item.value -> allowed.name as value
         from jsonb_array_elements(jobs) with ordinality as item
         cross join (
             values ('run_at', 'timestamptz', 'a time'), ('not_after', 'timestamptz', 'a time'),
                 ('priority', 'int', 'an integer'), ('max_attempts', 'int', 'an integer'),
                 ('tags', 'text[]', 'an array of strings')
-        ) as known(name, type, expected)
-        where item.value ? known.name
+        ) as allowed(name, type, expected)
+        where item.value ? allowed.name
         order by item.ordinality
     loop
         begin

@@ -37,10 +37,10 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
         where entry.grantee <> object.owner and (entry.grantee = 0 or pg_roles.rolname = any (roles))
     ),
     wanted as (
-        select distinct object.word, object.name, known.role, known.privilege
-        from errand_internal.rights() as known
-        join object on object.what = known.what and object.short = known.object
-        where to_regrole(known.role) is not null
+        select distinct object.word, object.name, existing.role, existing.privilege
+        from errand_internal.rights() as existing
+        join object on object.what = existing.what and object.short = existing.object
+        where to_regrole(existing.role) is not null
     )
     select format('revoke %s on %s %s from %s', privilege, word, name, role)
     from (select * from actual except select * from wanted) as surplus

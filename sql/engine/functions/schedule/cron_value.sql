@@ -6,7 +6,7 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
             case when value::int between low and high then value::int end
         else (
             select low + index::int - 1
-            from unnest(words) with ordinality as known(word, index)
+            from unnest(words) with ordinality as named(word, index)
             where lower(value collate "C") in (word, left(word, 3)))
     end
 $$;

@@ -10,7 +10,7 @@ create or replace function errand.drop_schedule(name text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 begin
-    delete from errand.schedule as held where held.name = drop_schedule.name;
+    delete from errand.schedule as existing where existing.name = drop_schedule.name;
     if not found then
         perform errand_internal.check_known_schedule('drop_schedule', drop_schedule.name);
     end if;

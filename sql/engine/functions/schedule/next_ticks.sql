@@ -76,7 +76,7 @@ begin
                 select
                     extract(day from date)::int as day_of_month, extract(dow from date)::int as weekday,
                     extract(day from month + interval '1 month - 1 day')::int as days_in_month
-            ) as known
+            ) as existing
             cross join lateral (
                 select
                     day_of_month = any (fields.days)

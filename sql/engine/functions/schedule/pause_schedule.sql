@@ -10,11 +10,11 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 #variable_conflict use_column
 begin
     perform errand_internal.check_reason('pause_schedule', pause_schedule.reason);
-    update errand.schedule as held
+    update errand.schedule as existing
     set
-        paused_at = coalesce(held.paused_at, now()), paused_reason = reason, next_tick = null,
-        version = held.version + 1, changed_at = now()
-    where held.name = pause_schedule.name;
+        paused_at = coalesce(existing.paused_at, now()), paused_reason = reason, next_tick = null,
+        version = existing.version + 1, changed_at = now()
+    where existing.name = pause_schedule.name;
     if not found then
         perform errand_internal.check_known_schedule('pause_schedule', pause_schedule.name);
     end if;

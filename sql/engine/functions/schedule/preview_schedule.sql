@@ -11,15 +11,15 @@ returns table (tick timestamptz, local timestamp, note text)
 language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    held record;
+    existing record;
 begin
-    select cron, time_zone into held from errand.schedules where name = preview_schedule.name;
+    select cron, time_zone into existing from errand.schedules where name = preview_schedule.name;
     if not found then
         perform errand_internal.check_known_schedule('preview_schedule', preview_schedule.name);
     end if;
     return query
     select coming.tick, coming.local, coming.note
     from errand.next_ticks(
-        held.cron, held.time_zone, preview_schedule.after, preview_schedule.count) as coming;
+        existing.cron, existing.time_zone, preview_schedule.after, preview_schedule.count) as coming;
 end
 $$;

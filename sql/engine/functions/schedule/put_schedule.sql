@@ -1,7 +1,7 @@
 -- put_schedule: creates a schedule or changes it, from its next tick on, within a second.
 --
 --   select errand.put_schedule('quote_of_the_day', '0 6 * * *', 'quote_of_the_day', time_zone => 'Europe/Paris');
---   select errand.put_schedule('sweep', 'every 30 s', 'invite_expiry', missed => 'skip');
+--   select errand.put_schedule('expiry', 'every 30 s', 'invite_expiry', missed => 'skip');
 --
 -- cron is five fields (minute, hour, day of month, month, day of week), or six with the second first, or @daily and the
 -- like, or `every` and an interval of at least a second. errand.next_ticks shows its ticks. A local time that clocks
@@ -85,7 +85,7 @@ begin
                 and status.created_at = now()));
         return 'created';
     end if;
-    select * into old from errand.schedule as held where held.name = put_schedule.name for update;
+    select * into old from errand.schedule as existing where existing.name = put_schedule.name for update;
     is_same_clock := (old.cron, old.every, old.time_zone)
         is not distinct from (fresh.cron, fresh.every, put_schedule.time_zone);
     if is_same_clock
@@ -96,15 +96,15 @@ begin
     then
         return 'unchanged';
     end if;
-    update errand.schedule as held
+    update errand.schedule as existing
     set
         cron = fresh.cron, every = fresh.every, time_zone = put_schedule.time_zone, kind = put_schedule.kind,
         payload = put_schedule.payload, missed = put_schedule.missed, queue = put_schedule.queue,
         max_lateness = put_schedule.max_lateness, max_catch_up = put_schedule.max_catch_up,
-        version = held.version + 1, changed_at = now(), next_tick = null, problem = null,
+        version = existing.version + 1, changed_at = now(), next_tick = null, problem = null,
         -- New times apply to the future: none of them was missed.
-        last_tick = case when is_same_clock then held.last_tick else greatest(held.last_tick, now()) end
-    where held.name = put_schedule.name;
+        last_tick = case when is_same_clock then existing.last_tick else greatest(existing.last_tick, now()) end
+    where existing.name = put_schedule.name;
     perform errand_internal.record_action('put_schedule', asked || (
         select jsonb_build_object('cron', status.cron)
         from errand.schedules as status

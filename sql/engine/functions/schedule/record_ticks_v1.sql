@@ -20,31 +20,31 @@ set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-    held text[];
+    existing text[];
 begin
     perform errand_internal.check_home();
     select array_agg(name)
-    into held
+    into existing
     from (
-        select known.name
+        select target.name
         from (select distinct * from unnest(schedules, versions) as wanted (name, version)) as asked
-        join errand.schedule as known on known.name = asked.name and known.version = asked.version
-        for no key update of known skip locked
+        join errand.schedule as target on target.name = asked.name and target.version = asked.version
+        for no key update of target skip locked
     ) as free;
     -- A statement of its own: it sees what was committed before the schedules were locked. The caller's snapshot may be
     -- much older.
     return query
     with due as materialized (
         select
-            asked.*, known.kind, known.payload, known.queue,
-            asked.tick > known.last_tick and (known.paused_at is not null) = (asked.outcome = 'paused') as passes,
+            asked.*, target.kind, target.payload, target.queue,
+            asked.tick > target.last_tick and (target.paused_at is not null) = (asked.outcome = 'paused') as passes,
             exists (
                 select from errand.tick as past where past.schedule = asked.schedule and past.tick = asked.tick
             ) as was_recorded
         from unnest(schedules, ticks, outcomes, next_ticks, problems) with ordinality
             as asked (schedule, tick, outcome, next_tick, problem, index)
-        join unnest(held) as mine (name) on mine.name = asked.schedule
-        join errand.schedule as known on known.name = mine.name
+        join unnest(existing) as mine (name) on mine.name = asked.schedule
+        join errand.schedule as target on target.name = mine.name
         where asked.tick <= now()
     ), enqueued as materialized (
         select
@@ -61,7 +61,7 @@ begin
         left join enqueued using (index)
         where passes and not was_recorded
     ), passed as (
-        update errand.schedule as known
+        update errand.schedule as target
         set last_tick = newest.tick, next_tick = newest.next_tick, problem = newest.problem
         from (
             select distinct on (schedule) schedule, tick, next_tick, problem
@@ -69,7 +69,7 @@ begin
             where passes
             order by schedule, tick desc
         ) as newest
-        where known.name = newest.schedule
+        where target.name = newest.schedule
     )
     select index, passes and not was_recorded
     from due

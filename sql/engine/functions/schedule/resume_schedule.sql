@@ -10,11 +10,11 @@ create or replace function errand.resume_schedule(name text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 begin
-    update errand.schedule as held
+    update errand.schedule as existing
     set
-        paused_at = null, paused_reason = null, last_tick = greatest(held.last_tick, now()),
-        version = held.version + 1, changed_at = now()
-    where held.name = resume_schedule.name and held.paused_at is not null;
+        paused_at = null, paused_reason = null, last_tick = greatest(existing.last_tick, now()),
+        version = existing.version + 1, changed_at = now()
+    where existing.name = resume_schedule.name and existing.paused_at is not null;
     if found then
         perform errand_internal.record_action('resume_schedule', jsonb_build_object('schedule', resume_schedule.name));
     else

@@ -10,20 +10,20 @@ create or replace function errand.run_schedule(name text, reason text) returns b
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    held errand.schedule;
+    existing errand.schedule;
     moment timestamptz;
     job bigint;
 begin
     perform errand_internal.check_reason('run_schedule', run_schedule.reason);
-    select * into held from errand.schedule as known where known.name = run_schedule.name;
+    select * into existing from errand.schedule as target where target.name = run_schedule.name;
     if not found then
         perform errand_internal.check_known_schedule('run_schedule', run_schedule.name);
     end if;
-    select job_id into job from errand.enqueue(held.kind, held.payload, held.queue);
+    select job_id into job from errand.enqueue(existing.kind, existing.payload, existing.queue);
     loop
         moment := clock_timestamp();
         insert into errand.tick (schedule, tick, outcome, job_id, reason)
-        values (held.name, moment, 'by hand', job, run_schedule.reason)
+        values (existing.name, moment, 'by hand', job, run_schedule.reason)
         on conflict do nothing;
         exit when found;
     end loop;

@@ -17,35 +17,35 @@ declare
         'time_zone', schedule_define_v1.time_zone, 'missed', schedule_define_v1.missed,
         'queue', schedule_define_v1.queue, 'max_lateness', schedule_define_v1.max_lateness,
         'max_catch_up', schedule_define_v1.max_catch_up);
-    held errand.schedule;
+    existing errand.schedule;
     outcome text;
 begin
     if exists (
-        select from errand.schedule as held where held.name = schedule_define_v1.name and held.definition = defined)
+        select from errand.schedule as same where same.name = schedule_define_v1.name and same.definition = defined)
     then
         return 'unchanged';
     end if;
-    select * into held from errand.schedule as known where known.name = schedule_define_v1.name;
-    if found and held.defined_by is distinct from session_user
-        and (held.defined_by is null or to_regrole(quote_ident(held.defined_by)) is not null)
+    select * into existing from errand.schedule as target where target.name = schedule_define_v1.name;
+    if found and existing.defined_by is distinct from session_user
+        and (existing.defined_by is null or to_regrole(quote_ident(existing.defined_by)) is not null)
     then
         raise exception 'schedule_define: schedule %: expected one that % has defined, got one of %',
-            quote_literal(held.name), session_user, coalesce(held.defined_by, 'SQL')
+            quote_literal(existing.name), session_user, coalesce(existing.defined_by, 'SQL')
             using errcode = 'ER409',
-            hint = format('select errand.drop_schedule(%L) lets the program define it.', held.name);
-    elsif found and held.kind <> schedule_define_v1.kind then
+            hint = format('select errand.drop_schedule(%L) lets the program define it.', existing.name);
+    elsif found and existing.kind <> schedule_define_v1.kind then
         raise exception 'schedule_define: schedule %: expected its kind %, got %',
-            quote_literal(held.name), held.kind, quote_nullable(left(schedule_define_v1.kind, 120))
+            quote_literal(existing.name), existing.kind, quote_nullable(left(schedule_define_v1.kind, 120))
             using errcode = 'ER409',
-            hint = format('select errand.drop_schedule(%L) lets the program define it again.', held.name);
+            hint = format('select errand.drop_schedule(%L) lets the program define it again.', existing.name);
     end if;
     outcome := errand.put_schedule(
         schedule_define_v1.name, schedule_define_v1.cron, schedule_define_v1.kind, schedule_define_v1.payload,
         schedule_define_v1.time_zone, schedule_define_v1.missed, schedule_define_v1.queue,
         schedule_define_v1.max_lateness, schedule_define_v1.max_catch_up);
-    update errand.schedule as known
+    update errand.schedule as target
     set definition = defined, defined_by = session_user
-    where known.name = schedule_define_v1.name;
+    where target.name = schedule_define_v1.name;
     return outcome;
 end
 $$;

@@ -5,9 +5,9 @@ create or replace function errand_internal.schedule_report_v1(
     schedule text, version bigint, next_tick timestamptz, problem text
 ) returns void
 language sql security definer set search_path = pg_catalog, errand, pg_temp as $$
-    update errand.schedule as known
+    update errand.schedule as existing
     set next_tick = schedule_report_v1.next_tick, problem = schedule_report_v1.problem
-    where known.name = (
+    where existing.name = (
         select free.name
         from errand.schedule as free
         where free.name = schedule_report_v1.schedule and free.version = schedule_report_v1.version

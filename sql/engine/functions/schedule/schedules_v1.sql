@@ -1,7 +1,7 @@
 -- schedules_v1: returns all schedules for a scheduler, with the database's time: ticks follow that clock.
 --
 -- Every 10 s it records that a scheduler runs; errand.health reads the record. Ticks in the future are from before the
--- server's clock was set back, and are forgotten first (errand_internal.forget_future_ticks). Raises ER421 if the
+-- server's clock was set back, and are forgotten first (errand_internal.prune_future_ticks). Raises ER421 if the
 -- database is a copy that nobody has adopted.
 create or replace function errand_internal.schedules_v1() returns table (
     now timestamptz, name text, version bigint, last_tick timestamptz, next_tick timestamptz, paused boolean, cron text,
@@ -18,14 +18,15 @@ begin
         where maintenance_task.name = 'schedule'
             and done_at between clock_timestamp() - interval '10 seconds' and clock_timestamp());
     if exists (select from errand.schedule where last_tick > clock_timestamp()) then
-        perform errand_internal.forget_future_ticks();
+        perform errand_internal.prune_future_ticks();
     end if;
     return query
     select
-        now(), known.name, known.version, known.last_tick, known.next_tick, known.paused_at is not null, known.cron,
-        (extract(epoch from known.every) * 1000000)::bigint, known.time_zone, known.missed,
-        (extract(epoch from known.max_lateness) * 1000000)::bigint, known.max_catch_up, known.problem
-    from errand.schedule as known
-    order by known.name;
+        now(), existing.name, existing.version, existing.last_tick, existing.next_tick, existing.paused_at is not null,
+        existing.cron,
+        (extract(epoch from existing.every) * 1000000)::bigint, existing.time_zone, existing.missed,
+        (extract(epoch from existing.max_lateness) * 1000000)::bigint, existing.max_catch_up, existing.problem
+    from errand.schedule as existing
+    order by existing.name;
 end
 $$;

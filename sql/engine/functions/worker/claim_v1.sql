@@ -7,12 +7,13 @@
 --
 -- begin_now is the number of jobs that the worker starts at once (default: all). Jobs on their last attempt, and jobs
 -- that were running in a crash of their worker, are claimed only to start at once: so each counted attempt has really
--- begun. So are jobs under a limit, since they hold its slots from here on. With takes_suspect, one job of a crash is
+-- begun. So are jobs under a limit, since they hold its slots from here on. With takes_crashed, one job of a crash is
 -- claimed, before all others.
 --
 -- Handed-back jobs lie below the marks. They have an index of their own, and come first in their priority.
 --
--- epoch is stored with the claim (errand.claim), so that a lost worker's jobs are found without a scan of the queue.
+-- generation is stored with the claim (errand.claim), so that a lost worker's jobs are found without a scan of the
+-- queue.
 --
 -- The claim locks jobs in their order first, without any decision. Some of them need one (errand_internal.admit): those
 -- with a last moment, a guard or a limit, and those of kinds with a limit or with a circuit that is open. If some may
@@ -42,7 +43,8 @@
 -- nobody has adopted.
 create or replace function errand_internal.claim_v1(
     queue text, kinds text[], worker_id bigint, max_jobs int, marks bigint[], priorities smallint[], durable boolean,
-    begin_now int default null, takes_suspect boolean default true, epoch int default 0, serialize boolean default false
+    begin_now int default null, takes_crashed boolean default true, generation int default 0,
+    serialize boolean default false
 ) returns table (
     id bigint, queue_position bigint, kind text, attempt smallint, max_attempts smallint, priority smallint,
     created_at timestamptz, run_at timestamptz, started_at timestamptz, payload jsonb, options jsonb, crashes smallint,
@@ -64,7 +66,7 @@ declare
     is_rated boolean;
     is_bounded boolean;
     checked text[];
-    has_suspects boolean;
+    has_crashed boolean;
     has_handed_back boolean;
     most int := max_jobs;
     begin_left int := coalesce(begin_now, max_jobs);
@@ -125,7 +127,7 @@ begin
             select
             from errand.job
             where is_handed_back and state = 'available' and job.queue = claim_v1.queue and kind = any (kinds))
-    into seen, newest_transaction, may_claim, is_rated, is_bounded, checked, has_suspects, has_handed_back;
+    into seen, newest_transaction, may_claim, is_rated, is_bounded, checked, has_crashed, has_handed_back;
     if is_rated and may_claim then
         -- Before the jobs' rows, and before a limit needs the lock.
         may_claim := errand_internal.lock_limits();
@@ -143,7 +145,7 @@ begin
     if not durable then
         perform set_config('synchronous_commit', 'off', true);
     end if;
-    if has_suspects and takes_suspect and begin_left > 0 then
+    if has_crashed and takes_crashed and begin_left > 0 then
         met := array(
             select ctid
             from errand.job
@@ -191,7 +193,7 @@ begin
                         from errand.job as waiting
                         where has_handed_back and waiting.is_handed_back and waiting.queue = claim_v1.queue
                             and waiting.priority = level and waiting.state = 'available' and waiting.kind = any (kinds)
-                            and (not has_suspects or waiting.crashes = 0)
+                            and (not has_crashed or waiting.crashes = 0)
                         order by waiting.queue_position
                         for update skip locked) as handed_back
                     union all
@@ -205,7 +207,7 @@ begin
                         where waiting.queue = claim_v1.queue and waiting.priority = level
                             and waiting.queue_position > starts[level]
                             and waiting.state = 'available' and waiting.kind = any (kinds)
-                            and waiting.is_handed_back is null and (not has_suspects or waiting.crashes = 0)
+                            and waiting.is_handed_back is null and (not has_crashed or waiting.crashes = 0)
                         order by waiting.queue_position
                         for update skip locked) as by_position
                 ) as waits
@@ -271,7 +273,7 @@ begin
     if is_checked then
         ids := array(select id from errand.job where ctid = any (picked));
     end if;
-    if has_suspects then
+    if has_crashed then
         left_over := coalesce(left_over, 'slots');
     end if;
     if blocked >= 100 then
@@ -310,7 +312,7 @@ begin
             newest_position, newest_transaction, seen, most, left_over, room_in;
         return;
     end if;
-    insert into errand.claim (worker_id, epoch, job_ids) values (claim_v1.worker_id, claim_v1.epoch, ids);
+    insert into errand.claim (worker_id, generation, job_ids) values (claim_v1.worker_id, claim_v1.generation, ids);
     if is_rated then
         -- After the start: a span counts from it.
         perform errand_internal.rate_spend(claim_v1.queue, claimed);

@@ -14,20 +14,20 @@ create or replace function errand_internal.commit_v1(
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_variable
 declare
-    held errand.job;
+    existing errand.job;
 begin
     if errand_internal.output_problem(output) is not null then
         raise exception '%', errand_internal.output_problem(output) using errcode = 'ER413';
     end if;
-    select * into held
+    select * into existing
     from errand.job
     where job.id = commit_v1.id and coalesce(job.queue_position, 0) = commit_v1.queue_position
         and job.worker_id = commit_v1.worker_id and job.state = 'running'
     for update skip locked;
     if not found then
-        state := case when errand_internal.is_held_by(worker_id, id, queue_position) then 'locked' else 'revoked' end;
+        state := case when errand_internal.is_run_by(worker_id, id, queue_position) then 'locked' else 'revoked' end;
         return;
-    elsif held.guard is not null and not errand_internal.still_wanted(held) then
+    elsif existing.guard is not null and not errand_internal.still_wanted(existing) then
         state := 'unwanted';
         return;
     end if;

@@ -31,7 +31,7 @@ as $$
 declare
     worker text := (select name from errand.worker where id = complete_v1.worker_id);
     result record;
-    held errand.job;
+    existing errand.job;
     asks boolean;
     due timestamptz;
     latest constant timestamptz := now() + interval '10 years';
@@ -48,13 +48,13 @@ begin
             as ended(id, queue_position, outcome, error, delay_ms, output, due, circuit)
         order by id
     loop
-        select * into held
+        select * into existing
         from errand.job
         where id = result.id and coalesce(queue_position, 0) = result.queue_position
             and worker_id = complete_v1.worker_id and state = 'running'
         for update skip locked;
         if not found then
-            if errand_internal.is_held_by(complete_v1.worker_id, result.id, result.queue_position) then
+            if errand_internal.is_run_by(complete_v1.worker_id, result.id, result.queue_position) then
                 locked := locked || result.id;
             else
                 refused := refused || result.id;
@@ -66,8 +66,8 @@ begin
             result.output := null;
             result.outcome := 'failed';
         end if;
-        asks := held.guard is not null and result.outcome in ('succeeded', 'retried', 'snoozed', 'parked');
-        if asks and not errand_internal.has_time_for(held.guard) then
+        asks := existing.guard is not null and result.outcome in ('succeeded', 'retried', 'snoozed', 'parked');
+        if asks and not errand_internal.has_time_for(existing.guard) then
             locked := locked || result.id;
             continue;
         end if;
@@ -88,25 +88,25 @@ begin
                 errand_internal.fingerprint(result.error), (select error_key from errand.home where is_only));
         end if;
         case
-            when asks and not errand_internal.still_wanted(held) then
+            when asks and not errand_internal.still_wanted(existing) then
                 if result.outcome = 'retried' then
-                    held.attempts := errand_internal.attempt_record(held, worker, 'retried', result.error);
+                    existing.attempts := errand_internal.attempt_record(existing, worker, 'retried', result.error);
                 end if;
                 perform errand_internal.move_to_history(
-                    held, 'obsolete', result.output, format('guard %s said no at completion', held.guard));
+                    existing, 'obsolete', result.output, format('guard %s said no at completion', existing.guard));
             when result.outcome = 'released' then
                 update errand.job
                 set state = 'available', attempt = attempt - 1, worker_id = null, is_handed_back = true
-                where id = held.id;
+                where id = existing.id;
             when result.outcome = 'snoozed' and due <= now() then
                 update errand.job
                 set state = 'available', attempt = attempt - 1, crashes = 0
-                where id = held.id;
+                where id = existing.id;
             when result.outcome = 'snoozed' then
                 update errand.job
                 set state = 'scheduled', attempt = attempt - 1, crashes = 0, queue_position = null, worker_id = null,
                     run_at = due
-                where id = held.id;
+                where id = existing.id;
             when result.outcome = 'parked' then
                 perform errand_internal.check_circuit('park', result.circuit);
                 update errand.job
@@ -114,28 +114,28 @@ begin
                     parked_for = 'circuit:' || result.circuit,
                     -- A probe that finds a misconfiguration goes behind the other jobs: the fault may be its own.
                     run_at = case
-                        when result.due is not null and held.id = (
+                        when result.due is not null and existing.id = (
                             select probe_job_id from errand.circuit where name = result.circuit)
                             then now()
                         else run_at
                     end
-                where id = held.id;
-            when result.outcome = 'retried' and held.attempt < held.max_attempts then
+                where id = existing.id;
+            when result.outcome = 'retried' and existing.attempt < existing.max_attempts then
                 update errand.job
                 set state = case when due <= now() then 'available' else 'scheduled' end,
                     crashes = 0, queue_position = null, worker_id = null, run_at = due,
-                    attempts = errand_internal.attempt_record(held, worker, 'retried', result.error)
-                where id = held.id;
+                    attempts = errand_internal.attempt_record(existing, worker, 'retried', result.error)
+                where id = existing.id;
             when result.outcome in ('failed', 'retried') then
-                held.attempts := errand_internal.attempt_record(held, worker, 'failed', result.error);
-                perform errand_internal.move_to_failed(held, result.error);
+                existing.attempts := errand_internal.attempt_record(existing, worker, 'failed', result.error);
+                perform errand_internal.move_to_failed(existing, result.error);
             when result.outcome = 'cancelled' then
-                held.attempts := errand_internal.attempt_record(held, worker, 'cancelled', result.error);
-                perform errand_internal.move_to_history(held, 'cancelled', null, result.error);
+                existing.attempts := errand_internal.attempt_record(existing, worker, 'cancelled', result.error);
+                perform errand_internal.move_to_history(existing, 'cancelled', null, result.error);
             when result.outcome = 'obsolete' then
-                perform errand_internal.move_to_history(held, 'obsolete', null, result.error);
+                perform errand_internal.move_to_history(existing, 'obsolete', null, result.error);
             when result.outcome = 'succeeded' then
-                perform errand_internal.move_to_history(held, 'succeeded', result.output, null);
+                perform errand_internal.move_to_history(existing, 'succeeded', result.output, null);
             else
                 raise exception 'complete_v1: outcome: expected succeeded, retried, snoozed, released, parked, failed, '
                     'cancelled or obsolete, got %', quote_nullable(result.outcome) using errcode = 'ER422';

@@ -18,7 +18,7 @@ begin
     if not exists (select from errand.counted where worker_id = worker_ids[1]) then
         return;
     end if;
-    insert into errand.finished_per_minute as kept (
+    insert into errand.finished_per_minute as existing (
         minute, worker_id, queue, kind, outcome, jobs, wait_ms, run_ms, wait_histogram, run_histogram)
     select
         date_trunc('minute', now()), worker_ids[1], added.queue, added.kind, added.outcome, added.jobs,
@@ -27,9 +27,9 @@ begin
         queue text, kind text, outcome text, jobs bigint, wait_ms bigint, run_ms bigint, wait_histogram int[],
         run_histogram int[])
     on conflict on constraint finished_per_minute_pkey do update
-    set jobs = kept.jobs + excluded.jobs, wait_ms = kept.wait_ms + excluded.wait_ms,
-        run_ms = kept.run_ms + excluded.run_ms,
-        wait_histogram = errand_internal.add_histograms(kept.wait_histogram, excluded.wait_histogram),
-        run_histogram = errand_internal.add_histograms(kept.run_histogram, excluded.run_histogram);
+    set jobs = existing.jobs + excluded.jobs, wait_ms = existing.wait_ms + excluded.wait_ms,
+        run_ms = existing.run_ms + excluded.run_ms,
+        wait_histogram = errand_internal.add_histograms(existing.wait_histogram, excluded.wait_histogram),
+        run_histogram = errand_internal.add_histograms(existing.run_histogram, excluded.run_histogram);
 end
 $$;

@@ -23,7 +23,7 @@ as $$
 #variable_conflict use_column
 declare
     finished bigint[];
-    held errand.job;
+    existing errand.job;
 begin
     refused := '{}';
     locked := '{}';
@@ -37,18 +37,18 @@ begin
             and (xmax = xmin or xmax = 0)
         returning *
     ),
-    kept as (
+    written as (
         insert into errand.history (id, :request_columns, :attempt_columns, attempts, payload, payload_day, state)
         select id, :request_columns, :attempt_columns, attempts, payload, payload_day, 'succeeded'
         from ended
         returning id
     )
-    select array_agg(id) into finished from kept;
+    select array_agg(id) into finished from written;
     completed_by := pg_current_xact_id()::text::bigint;
     if cardinality(finished) = cardinality(ids) then
         return;
     end if;
-    for held in
+    for existing in
         select *
         from errand.job
         where id = any (ids) and worker_id = finish_v1.worker_id and state = 'running'
@@ -56,8 +56,8 @@ begin
         order by id
         for update skip locked
     loop
-        perform errand_internal.move_to_history(held, 'succeeded', null, null);
-        finished := finished || held.id;
+        perform errand_internal.move_to_history(existing, 'succeeded', null, null);
+        finished := finished || existing.id;
     end loop;
     refused := array(select unnest(ids) except select unnest(finished));
     locked := array(

@@ -1,7 +1,7 @@
--- leave_v1: ends a worker's lease. With in_doubt, jobs that are still claimed under its id are handed back without
+-- leave_v1: ends a worker's lease. With is_uncertain, jobs that are still claimed under its id are handed back without
 -- counting an attempt: the result of their claim was lost, so they never started. Jobs that another session has locked
 -- stay as they are, and so do those of a claim that is still running: housekeeping rescues them.
-create or replace function errand_internal.leave_v1(worker_id bigint, in_doubt boolean) returns int
+create or replace function errand_internal.leave_v1(worker_id bigint, is_uncertain boolean) returns int
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off
@@ -14,14 +14,14 @@ begin
     where id = (select own.id from errand.worker as own where own.id = leave_v1.worker_id for update skip locked);
     -- It has counted its completions, or another id of its process will.
     delete from errand.counted where counted.worker_id = leave_v1.worker_id;
-    if in_doubt then
+    if is_uncertain then
         update errand.job
         set state = 'available', attempt = attempt - 1, worker_id = null, is_handed_back = true
         where id in (
-            select held.id
-            from errand.job as held
-            where held.id = any (errand_internal.claimed_by(array[leave_v1.worker_id]))
-                and held.state = 'running' and held.worker_id = leave_v1.worker_id
+            select existing.id
+            from errand.job as existing
+            where existing.id = any (errand_internal.claimed_by(array[leave_v1.worker_id]))
+                and existing.state = 'running' and existing.worker_id = leave_v1.worker_id
             for update skip locked);
         get diagnostics released = row_count;
     end if;

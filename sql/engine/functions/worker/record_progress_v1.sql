@@ -7,7 +7,7 @@ create or replace function errand_internal.record_progress_v1(reports jsonb) ret
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 begin
     perform set_config('synchronous_commit', 'off', true);
-    insert into errand.progress as known (job_id, queue_position, attempt, fraction, message, output, log)
+    insert into errand.progress as existing (job_id, queue_position, attempt, fraction, message, output, log)
     select
         job_id, queue_position, attempt, fraction, left(message, 1000),
         coalesce(to_jsonb(errand_internal.output_problem(output)), output), log
@@ -19,9 +19,9 @@ begin
         select
             excluded.queue_position, excluded.attempt, now(), coalesce(excluded.fraction, same.fraction),
             coalesce(excluded.message, same.message), coalesce(excluded.output, same.output),
-            coalesce(excluded.log, known.log)
-        from (select known.*) as old
-        left join (select known.*) as same on same.queue_position = excluded.queue_position)
-    where known.queue_position <= excluded.queue_position;
+            coalesce(excluded.log, existing.log)
+        from (select existing.*) as old
+        left join (select existing.*) as same on same.queue_position = excluded.queue_position)
+    where existing.queue_position <= excluded.queue_position;
 end
 $$;

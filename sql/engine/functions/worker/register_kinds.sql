@@ -11,7 +11,7 @@ create or replace function errand_internal.register_kinds(kinds jsonb) returns v
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     given record;
-    known errand.kind;
+    existing errand.kind;
 begin
     for given in
         select kind.*
@@ -26,40 +26,41 @@ begin
                 least(given.keep_ended_s, given.keep_failed_s)
                 using errcode = 'ER422', hint = 'select errand.set_retention(…) sets a shorter one.';
         end if;
-        select * into known from errand.kind where name = given.name;
-        if known.registered_by <> session_user
+        select * into existing from errand.kind where name = given.name;
+        if existing.registered_by <> session_user
             and (
-                (known.queue, known.max_attempts, known.priority)
+                (existing.queue, existing.max_attempts, existing.priority)
                     is distinct from (given.queue, given.max_attempts, given.priority)
-                or given.is_whole and (known.max_running, known.circuits, known.keep_ended, known.keep_failed)
+                or given.is_whole and (existing.max_running, existing.circuits, existing.keep_ended,
+                    existing.keep_failed)
                     is distinct from (
                         given.max_running, given.circuits, make_interval(secs => given.keep_ended_s),
                         make_interval(secs => given.keep_failed_s)))
             and exists (
                 select
                 from errand.worker
-                where login = known.registered_by and given.name = any (worker.kinds)
+                where login = existing.registered_by and given.name = any (worker.kinds)
                     and heartbeat_at + lease > now())
         then
             raise exception 'register_worker: kind %: expected the definition of the workers of %, got another',
-                given.name, known.registered_by
+                given.name, existing.registered_by
                 using errcode = 'ER409', hint = 'One program defines a kind. Stop its workers before another one does.';
         end if;
         if given.is_whole then
-            if given.max_running is distinct from known.max_running then
+            if given.max_running is distinct from existing.max_running then
                 perform errand.set_limit('kind/' || given.name, given.max_running);
             end if;
-            known.max_running := given.max_running;
-            known.limit_key := case when given.max_running is not null then 'kind/' || given.name end;
-            known.circuits := given.circuits;
-            known.keep_ended := make_interval(secs => given.keep_ended_s);
-            known.keep_failed := make_interval(secs => given.keep_failed_s);
+            existing.max_running := given.max_running;
+            existing.limit_key := case when given.max_running is not null then 'kind/' || given.name end;
+            existing.circuits := given.circuits;
+            existing.keep_ended := make_interval(secs => given.keep_ended_s);
+            existing.keep_failed := make_interval(secs => given.keep_failed_s);
         end if;
         insert into errand.kind as old (
             name, queue, max_attempts, priority, max_running, limit_key, circuits, keep_ended, keep_failed)
         values (
-            given.name, given.queue, given.max_attempts, given.priority, known.max_running, known.limit_key,
-            known.circuits, known.keep_ended, known.keep_failed)
+            given.name, given.queue, given.max_attempts, given.priority, existing.max_running, existing.limit_key,
+            existing.circuits, existing.keep_ended, existing.keep_failed)
         on conflict on constraint kind_pkey do update
         set queue = excluded.queue, max_attempts = excluded.max_attempts, priority = excluded.priority,
             max_running = excluded.max_running, limit_key = excluded.limit_key, circuits = excluded.circuits,

@@ -1,4 +1,4 @@
--- register_worker_v1: registers a worker and its kinds. Each start takes a new id, and so does each doubt about a lost
+-- register_worker_v1: registers a worker and its kinds. Each start takes a new id, and so does each loss of a
 -- result: jobs under an id without heartbeats are rescued.
 --
 -- lease is up to 1 hour. heartbeat_interval is a quarter of it by default, and a third at most. kinds is an array of

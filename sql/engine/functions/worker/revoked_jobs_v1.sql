@@ -14,7 +14,8 @@ begin
         from unnest(job_ids, positions) as asked(id, queue_position)
         -- No join: as errand_internal.finish_v1 explains, the planner could read a whole index for it.
         where (
-            select held.queue_position from errand.job as held where held.id = asked.id and held.state = 'running'
+            select existing.queue_position from errand.job as existing where existing.id = asked.id
+                and existing.state = 'running'
         ) is distinct from asked.queue_position);
 end
 $$;

@@ -7,7 +7,7 @@
 --
 -- high is the newest position, latest the newest transaction id, and snapshot the one from before the scan, as in
 -- errand_internal.claim_v1. The call then takes a transaction id of its own. So the snapshot of the next call lists all
--- transactions that run now, and a worker can set aside those that run for long.
+-- transactions that run now, and a worker can skip those that run for long.
 create or replace function errand_internal.scan_ahead_v1(
     queue text, kinds text[], marks bigint[], step bigint,
     out lowest bigint[], out high bigint, out latest bigint, out snapshot pg_snapshot

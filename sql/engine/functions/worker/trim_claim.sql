@@ -9,27 +9,28 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     most constant int := 16777216;
     is_bounded constant boolean := exists (select from errand.limit);
-    held errand.job;
+    existing errand.job;
     begins_at_once boolean;
     bytes bigint := 0;
     size bigint;
 begin
     fit := '{}';
     for index in 1..cardinality(picked) loop
-        select * into held from errand.job where ctid = picked[index];
-        begins_at_once := held.crashes > 0 or held.attempt + 1 >= held.max_attempts
+        select * into existing from errand.job where ctid = picked[index];
+        begins_at_once := existing.crashes > 0 or existing.attempt + 1 >= existing.max_attempts
             or is_bounded and exists (
                 select
                 from errand.limit_slot as slot
-                where slot.job_id = held.id and slot.queue_position = held.queue_position and slot.slot > 0);
+                where slot.job_id = existing.id and slot.queue_position = existing.queue_position and slot.slot > 0);
         if begins_at_once and begin_now <= 0 then
             rest := coalesce(rest, 'slots');
             continue;
         end if;
-        size := coalesce(held.payload_bytes, errand_internal.payload_bytes(held.payload, most));
+        size := coalesce(existing.payload_bytes, errand_internal.payload_bytes(existing.payload, most));
         if size is null or size > most then
             perform errand_internal.move_to_failed(
-                held, format('payload: expected at most %s bytes as text, got %s', most, coalesce(size::text, 'more')));
+                existing, format('payload: expected at most %s bytes as text, got %s', most,
+                coalesce(size::text, 'more')));
             rest := 'more';
             continue;
         elsif bytes + size > most then

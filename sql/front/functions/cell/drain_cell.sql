@@ -6,7 +6,7 @@
 create or replace function errand_front.drain_cell(cell int, drain boolean default true) returns int
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-    perform errand_front.place_of(cell);
+    perform errand_front.partition_of(cell);
     perform errand_front.lock_routes();
     update errand_front.cell
     set state = case when drain then 'draining' else 'active' end

@@ -8,7 +8,7 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     anywhere constant int := errand_front.route(null, null, null);
-    places int[];
+    partitions int[];
     parts jsonb[];
     ordinals jsonb;
 begin
@@ -41,8 +41,8 @@ begin
                 when slot.was is not null then errand_front.route(
                     element.value ->> 'unique_key', element.value ->> 'limit_key',
                     array[element.value #>> '{tags,0}'])
-                else cell.place
-            end as place
+                else cell.partition
+            end as partition
         from element
         left join errand_front.slot on slot.slot = hashtextextended(element.key, 0) & 1023
         left join errand_front.cell on cell.cell = slot.cell
@@ -51,16 +51,17 @@ begin
     ),
     part as (
         select
-            place, jsonb_agg(value order by ordinality) as part,
+            partition, jsonb_agg(value order by ordinality) as part,
             jsonb_agg(ordinality order by ordinality) as ordinals
         from placed
-        group by place
+        group by partition
     )
-    select array_agg(place), array_agg(part), jsonb_object_agg(place, part.ordinals) into places, parts, ordinals
+    select array_agg(partition), array_agg(part), jsonb_object_agg(partition, part.ordinals)
+    into partitions, parts, ordinals
     from part;
     return query
-    select (ordinals -> added.place::text ->> added.ordinal - 1)::int, added.job_id, added.inserted, added.state
-    from errand_front.enqueue_split(places, parts) as added
+    select (ordinals -> added.partition::text ->> added.ordinal - 1)::int, added.job_id, added.inserted, added.state
+    from errand_front.enqueue_split(partitions, parts) as added
     order by 1;
 end
 $$;

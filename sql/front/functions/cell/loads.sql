@@ -5,14 +5,14 @@ create or replace function errand_front.loads() returns table (
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-    known int;
+    existing int;
 begin
     return query select * from errand_front.loads_on_all();
 exception
     when connection_exception or external_routine_exception or internal_error then
-        for known in select place from errand_front.cell loop
+        for existing in select partition from errand_front.cell loop
             begin
-                return query select * from errand_front.loads_at(known);
+                return query select * from errand_front.loads_at(existing);
             exception
                 when connection_exception or external_routine_exception or internal_error then null;
             end;

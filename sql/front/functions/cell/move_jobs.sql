@@ -10,11 +10,11 @@ create or replace function errand_front.move_jobs(
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform errand_front.place_of(to_cell);
+    perform errand_front.partition_of(to_cell);
     return query
     select taken.jobs, taken.last_priority, taken.last_position
     from errand_front.move_out_at(
-        errand_front.place_of(from_cell), move, batch, queue, to_cell, max_jobs, after_priority, after_position)
+        errand_front.partition_of(from_cell), move, batch, queue, to_cell, max_jobs, after_priority, after_position)
         as taken;
     perform errand_front.finish_moves(from_cell, move);
 end

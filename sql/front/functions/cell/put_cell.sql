@@ -17,7 +17,7 @@ begin
     lock table errand_front.cell in share row exclusive mode;
     update errand_front.cell set address = put_cell.address where cell.cell = put_cell.cell;
     if not found then
-        insert into errand_front.cell (cell, place, address)
+        insert into errand_front.cell (cell, partition, address)
         select put_cell.cell, count(*), put_cell.address from errand_front.cell;
     end if;
     perform errand_front.write_servers();

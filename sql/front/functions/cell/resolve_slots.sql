@@ -6,13 +6,13 @@ declare
     former record;
 begin
     for former in
-        select distinct cell.cell, cell.place from errand_front.slot join errand_front.cell on cell.cell = slot.was
+        select distinct cell.cell, cell.partition from errand_front.slot join errand_front.cell on cell.cell = slot.was
     loop
         begin
             update errand_front.slot
             set was = null
             where slot.was = former.cell
-                and slot.slot not in (select taken from errand_front.key_slots_at(former.place) as taken);
+                and slot.slot not in (select taken from errand_front.key_slots_at(former.partition) as taken);
         exception
             -- PL/Proxy's error for a cell that can't be reached.
             when connection_exception or external_routine_exception or internal_error then null;

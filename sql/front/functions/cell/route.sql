@@ -1,4 +1,4 @@
--- route: the rule of the front: returns the place of the cell that takes a job.
+-- route: the rule of the front: returns the partition of the cell that takes a job.
 --
 -- The cell that the setting errand.cell names; else that of the routing key, which is the first of
 --   the setting errand.routing_key, the unique key, the limit's key, the first tag
@@ -16,9 +16,9 @@ declare
     target record;
 begin
     if nullif(current_setting('errand.cell', true), '') is not null then
-        return errand_front.chosen_place();
+        return errand_front.chosen_partition();
     elsif key is null then
-        select place, null::int as former into target
+        select partition, null::int as former into target
         from errand_front.cell
         where state = 'active'
         order by random()
@@ -27,13 +27,13 @@ begin
         if route.unique_key is not null then
             perform errand_front.share_routes();
         end if;
-        select cell.place, was.place as former into target
+        select cell.partition, was.partition as former into target
         from errand_front.slot
         join errand_front.cell using (cell)
         left join errand_front.cell as was on was.cell = slot.was
         where slot.slot = hashtextextended(key, 0) & 1023;
     end if;
-    if target.place is null then
+    if target.partition is null then
         raise exception 'enqueue: no cell takes jobs' using errcode = 'ER503', hint = 'Add one: `errand cells add`.';
     elsif key is not null and target.former is not null and route.unique_key is not null then
         perform errand_front.lock_slot(key);
@@ -41,6 +41,6 @@ begin
             return target.former;
         end if;
     end if;
-    return target.place;
+    return target.partition;
 end
 $$;

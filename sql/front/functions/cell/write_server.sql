@@ -10,7 +10,7 @@ begin
         execute format(
             'create server %I foreign data wrapper plproxy '
             'options (modular_mapping ''1'', connection_lifetime ''1800'', p0 %L)',
-            server, (select address from errand_front.cell where place = 0));
+            server, (select address from errand_front.cell where partition = 0));
     end if;
     with known as (
         select option_name as name, option_value as address
@@ -20,12 +20,12 @@ begin
     select string_agg(
         case
             when cell.address is null then 'drop ' || known.name
-            when known.name is null then format('add %I %L', 'p' || cell.place, cell.address)
+            when known.name is null then format('add %I %L', 'p' || cell.partition, cell.address)
             else format('set %I %L', known.name, cell.address)
-        end, ', ' order by coalesce(cell.place, 1024))
+        end, ', ' order by coalesce(cell.partition, 1024))
     into changes
     from known
-    full join errand_front.cell on 'p' || cell.place = known.name
+    full join errand_front.cell on 'p' || cell.partition = known.name
     where known.address is distinct from cell.address;
     if changes is not null then
         execute format('alter server %I options (%s)', server, changes);

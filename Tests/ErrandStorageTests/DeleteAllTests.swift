@@ -5,7 +5,7 @@ import Testing
 
 @testable import ErrandStorage
 
-@Suite("Sweeping a folder") struct SweepTests {
+@Suite("Deleting all of a folder") struct DeleteAllTests {
     @Test(
         "all that lies below goes, so many at a time: names that are no text, links but not what they lead to, folders")
     func folder() async throws {
@@ -22,20 +22,20 @@ import Testing
             let descriptor = open(raw, O_CREAT | O_WRONLY, 0o600)
             #expect(descriptor >= 0)
             close(descriptor)
-            #expect(try await store.sweep(below: "e/1/", atMost: 3) == 3)
-            #expect(try await store.sweep(below: "e/1/", atMost: 3) == 2)
-            #expect(try await store.sweep(below: "e/1/", atMost: 3) == 0)
+            #expect(try await store.deleteAll(below: "e/1/", atMost: 3) == 3)
+            #expect(try await store.deleteAll(below: "e/1/", atMost: 3) == 2)
+            #expect(try await store.deleteAll(below: "e/1/", atMost: 3) == 0)
             #expect(try FileManager.default.contentsOfDirectory(atPath: root + "/e") == ["10"])
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == ["outside", "store"])
         }
     }
 
-    @Test("only a folder is swept", arguments: ["", "/", "a", "../", "a/../", ".errand-store/"])
+    @Test("only a folder is deleted", arguments: ["", "/", "a", "../", "a/../", ".errand-store/"])
     func refused(prefix: String) async throws {
         try await withFolder { root in
             let store = try FolderStore(root: root)
             try await store.put([1], at: ObjectKey("a/b"))
-            #expect(await code { _ = try await store.sweep(below: prefix, atMost: 9) } == .badKey)
+            #expect(await code { _ = try await store.deleteAll(below: prefix, atMost: 9) } == .badKey)
             #expect(try await store.get(ObjectKey("a/b")) == [1])
         }
     }
@@ -48,9 +48,11 @@ import Testing
                 let request = S3Client.Request(method: .PUT, key: "\(prefix)/\(name)", body: S3Body([9]), what: "put")
                 _ = try await store.client.send(request)
             }
-            var swept: [Int] = []
-            while swept.last != 0, swept.count < 9 { swept.append(try await store.sweep(below: "e/1/", atMost: 3)) }
-            #expect(swept == [3, 1, 0])
+            var deleted: [Int] = []
+            while deleted.last != 0, deleted.count < 9 {
+                deleted.append(try await store.deleteAll(below: "e/1/", atMost: 3))
+            }
+            #expect(deleted == [3, 1, 0])
             #expect(try await store.keys(beginning: "", after: nil, atMost: 9).map(\.text) == ["e/10/a"])
         }
     }

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// It is separate from the heartbeat, which a lock on a job must not block. It asks nothing while there are no records
 /// of claims from before the last heartbeat.
-struct HeldJobsComparison {
+struct UnlistedJobs {
     let shared: WorkerState
     let queues: [QueueState]
     /// The positions of the jobs that the last comparison has found.
@@ -20,7 +20,8 @@ struct HeldJobsComparison {
 
     mutating func run() async throws {
         // Before the list is made: then it has the jobs of all claims until here.
-        guard let epoch = shared.epochs.withLock(\.coveredBefore), let workerID = shared.identity.current else {
+        guard let generation = shared.generations.withLock(\.coveredBefore), let workerID = shared.identity.current
+        else {
             found = []
             return
         }
@@ -30,8 +31,8 @@ struct HeldJobsComparison {
         do {
             rows = try await shared.control.query(
                 Statement(
-                    "select * from errand_internal.unheld_jobs_v1($1, $2, $3, $4, $5)",
-                    [workerID, epoch, held.map(\.id), held.map(\.position), found]))
+                    "select * from errand_internal.unlisted_jobs_v1($1, $2, $3, $4, $5)",
+                    [workerID, generation, held.map(\.id), held.map(\.position), found]))
         } catch {
             guard error.sqlState == "55P03" else { throw error }
             shared.logger.debug("the jobs are locked: compared again with the next heartbeat")

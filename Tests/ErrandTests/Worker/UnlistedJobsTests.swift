@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Jobs that their worker holds no more") struct UnheldJobsTests {
+@Suite("Jobs that their worker holds no more") struct UnlistedJobsTests {
     @Test("a running job that two lists of its worker don't name is taken back, and counts neither attempt nor crash")
     func takenBack() async throws {
         try await withTestDatabase { database, _ in
@@ -13,11 +13,11 @@ import Testing
             let worker = try await ManualWorker(database)
             let jobs = try await worker.claim(3)
             let lost = jobs[2]
-            let compare = { (known: [Int64], epoch: Int32, named: ArraySlice<ClaimedJob>) in
+            let compare = { (known: [Int64], generation: Int32, named: ArraySlice<ClaimedJob>) in
                 try await database.query(
                     Statement(
-                        "select job_id, is_taken_back from errand_internal.unheld_jobs_v1($1, $2, $3, $4, $5)",
-                        [worker.id, epoch, named.map(\.id), named.map(\.position), known])
+                        "select job_id, is_taken_back from errand_internal.unlisted_jobs_v1($1, $2, $3, $4, $5)",
+                        [worker.id, generation, named.map(\.id), named.map(\.position), known])
                 ).map { row -> String in
                     let (id, isTakenBack) = try row.decode(Int64.self, Bool.self)
                     return "\(id) \(isTakenBack)"
@@ -25,7 +25,8 @@ import Testing
             }
             #expect(try await compare([lost.position], 1, jobs[..<2]) == [], "its claim may be under way")
             try await database.execute("update errand.claim set claimed_at = claimed_at - interval '31 s'")
-            #expect(try await compare([lost.position], 0, jobs[..<2]) == [], "the list covers no claim of its epoch")
+            #expect(
+                try await compare([lost.position], 0, jobs[..<2]) == [], "the list covers no claim of its generation")
             #expect(try await compare([], 1, jobs[...]) == [])
             #expect(try await compare([], 1, jobs[..<2]) == ["\(lost.id) false"])
             #expect(try await compare([jobs[0].position], 1, jobs[..<2]) == ["\(lost.id) false"], "another was known")
@@ -66,7 +67,7 @@ import Testing
             #expect(try await worker.end(first, .released) == [])
             let second = try await worker.claim(1)
             #expect(second.map(\.position) == first.map(\.position))
-            let asked = "from errand_internal.unheld_jobs_v1(\(worker.id), 1, '{}', '{}', '{\(first[0].position)}')"
+            let asked = "from errand_internal.unlisted_jobs_v1(\(worker.id), 1, '{}', '{}', '{\(first[0].position)}')"
             #expect(try await database.count(asked) == 0)
         }
     }
@@ -77,7 +78,7 @@ import Testing
             [SlowHandler { _ in try await Task.sleep(for: .seconds(60)) }, NoopHandler()],
             configure: { $0.heartbeatInterval = .milliseconds(200) }
         ) { database, queue in
-            // Keeps the record of the first epoch.
+            // Keeps the record of the first generation.
             try await queue.enqueue(Slow())
             #expect(try await database.becomes("exists (select from errand.job where state = 'running')"))
             try await database.execute("select errand.enqueue('noop', run_at => now() + interval '1 hour')")
@@ -90,7 +91,7 @@ import Testing
                     where kind = 'noop'
                     returning id, worker_id
                 )
-                insert into errand.claim (worker_id, claimed_at, epoch, job_ids)
+                insert into errand.claim (worker_id, claimed_at, generation, job_ids)
                 select worker_id, now() - interval '1 minute', 0, array[id] from forged
                 """)
             #expect(

@@ -7,7 +7,7 @@ import Testing
 /// A number of 12 bytes that is 131,072 digits as text.
 private let hugeNumber = "1e131071::numeric"
 
-@Suite("Rows that can't be run") struct PoisonTests {
+@Suite("Rows that can't be run") struct UnreadableRowTests {
     @Test(
         "a payload whose text is over 256 KB is refused, however small it is in the database",
         arguments: [

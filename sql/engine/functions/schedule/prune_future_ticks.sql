@@ -1,9 +1,9 @@
--- forget_future_ticks: makes schedules tick again whose last tick lies in the future, because the server's clock was
+-- prune_future_ticks: makes schedules tick again whose last tick lies in the future, because the server's clock was
 -- set back. Without it they would be silent until that time.
 --
 -- A tick in the future that has a job stays recorded: its job has run, and gets no second one. A tick without a job was
 -- passed over, and may come. A schedule that another session has locked stays until the next call.
-create or replace function errand_internal.forget_future_ticks() returns void
+create or replace function errand_internal.prune_future_ticks() returns void
 language sql set search_path = pg_catalog, errand, pg_temp as $$
     with ahead as (
         select name from errand.schedule where last_tick > clock_timestamp() for no key update skip locked
@@ -12,10 +12,10 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
         delete from errand.tick
         where schedule in (select name from ahead) and tick > clock_timestamp() and job_id is null
     )
-    update errand.schedule as known
+    update errand.schedule as existing
     set last_tick = coalesce(
         greatest(
-            (select max(tick) from errand.tick where tick.schedule = known.name and tick.tick <= clock_timestamp()),
+            (select max(tick) from errand.tick where tick.schedule = existing.name and tick.tick <= clock_timestamp()),
             -- Ticks before a change may never have been wanted.
             case when changed_at <= clock_timestamp() then changed_at end),
         now())

@@ -4,7 +4,7 @@
 /// and then. Which ones are alive is known from the last heartbeat, so the next ones take over within a heartbeat of
 /// half a lease, before any job of a lost worker may be rescued. Due jobs can't wait for so long: a worker whose probe
 /// finds a scheduled job overdue does the tasks too, for a lease.
-package struct MaintenanceTurn {
+package struct MaintenanceElection {
     /// How many do all tasks: two may be lost at once, and nothing is late.
     package static let workers = 3
     /// How many times a second all others together promote, at most.
@@ -26,9 +26,9 @@ package struct MaintenanceTurn {
     package mutating func foundOverdue(at now: Duration) { endsAt = now + lease }
 
     /// Whether this worker does all tasks.
-    package func isOn(at now: Duration) -> Bool { older < Self.workers || endsAt.map { now < $0 } ?? false }
+    package func isElected(at now: Duration) -> Bool { older < Self.workers || endsAt.map { now < $0 } ?? false }
 
-    /// The delay between two promotions while it is not its turn.
+    /// The delay between two promotions while it isn't elected.
     package var promotionDelay: Duration {
         max(Self.interval, .seconds(1) * (Double(older + younger + 1) / Self.promotions))
     }

@@ -6,14 +6,14 @@ import Testing
 
 @testable import Errand
 
-@Suite("Jobs that were running in a crash") struct SuspectTests {
+@Suite("Jobs that were running in a crash") struct CrashedJobTests {
     @Test("a claim returns one job that was in a crash, and none if the worker has one already")
     func oneAtATime() async throws {
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 10))
             try await database.execute("update errand.job set crashes = 1 where id <= 5")
             let worker = try await ManualWorker(database)
-            let none = try await worker.reply(to: worker.claiming(10, takesSuspect: false))
+            let none = try await worker.reply(to: worker.claiming(10, takesCrashed: false))
             #expect(Set(none.jobs.map(\.id)) == Set(6...10))
             #expect(none.rest == .slots && none.observation?.high == 0)
             let one = try await worker.reply(to: worker.claiming(10))
@@ -116,7 +116,7 @@ import Testing
             running.withLock { $0.now += 1 }
             try await Task.sleep(for: .milliseconds(context.id % 3 == 0 ? 100 : 10))
             running.withLock { running in
-                if context.job.isOnTrial { running.beside = max(running.beside, running.now) }
+                if context.job.runsAlone { running.beside = max(running.beside, running.now) }
                 running.now -= 1
             }
         }
@@ -136,7 +136,9 @@ import Testing
         #expect(running.withLock(\.beside) == 1)
     }
 
-    @Test("a worker takes one suspect at a time, the next one after its end or 5 s, and none beside one on trial")
+    @Test(
+        "a worker takes one crashed job at a time, the next one after its end or 5 s, and none beside one that runs alone"
+    )
     func reservations() {
         func job(_ id: Int64, crashes: Int) -> ClaimedJob {
             ClaimedJob(
@@ -144,23 +146,23 @@ import Testing
                 crashes: crashes, createdAt: .infinity, runAt: .infinity, startedAt: .infinity, payload: JSONB("{}"),
                 options: nil, workerID: 1)
         }
-        let suspects = Suspects()
-        #expect(suspects.reserve(at: .zero))
-        #expect(!suspects.reserve(at: .zero))
-        suspects.claimed(nil, at: .zero)
-        #expect(suspects.reserve(at: .zero))
-        suspects.claimed(job(1, crashes: 1), at: .zero)
-        #expect(!suspects.reserve(at: .seconds(4)) && !suspects.isOnTrial)
-        #expect(suspects.reserve(at: .seconds(5)))
-        suspects.claimed(job(2, crashes: 1), at: .seconds(5))
-        suspects.finished(job(1, crashes: 1))
-        #expect(!suspects.reserve(at: .seconds(6)))
-        suspects.finished(job(2, crashes: 1))
-        #expect(suspects.reserve(at: .seconds(6)))
-        suspects.claimed(job(3, crashes: 2), at: .seconds(6))
-        #expect(suspects.isOnTrial && !suspects.reserve(at: .seconds(600)))
-        suspects.finished(job(3, crashes: 2))
-        #expect(!suspects.isOnTrial && suspects.reserve(at: .seconds(601)))
+        let crashedJobs = CrashedJobs()
+        #expect(crashedJobs.reserve(at: .zero))
+        #expect(!crashedJobs.reserve(at: .zero))
+        crashedJobs.claimed(nil, at: .zero)
+        #expect(crashedJobs.reserve(at: .zero))
+        crashedJobs.claimed(job(1, crashes: 1), at: .zero)
+        #expect(!crashedJobs.reserve(at: .seconds(4)) && !crashedJobs.runsAlone)
+        #expect(crashedJobs.reserve(at: .seconds(5)))
+        crashedJobs.claimed(job(2, crashes: 1), at: .seconds(5))
+        crashedJobs.finished(job(1, crashes: 1))
+        #expect(!crashedJobs.reserve(at: .seconds(6)))
+        crashedJobs.finished(job(2, crashes: 1))
+        #expect(crashedJobs.reserve(at: .seconds(6)))
+        crashedJobs.claimed(job(3, crashes: 2), at: .seconds(6))
+        #expect(crashedJobs.runsAlone && !crashedJobs.reserve(at: .seconds(600)))
+        crashedJobs.finished(job(3, crashes: 2))
+        #expect(!crashedJobs.runsAlone && crashedJobs.reserve(at: .seconds(601)))
     }
 
     @Test("a worker's lost attempt is dropped, but not its newer attempt of the job")
@@ -174,12 +176,12 @@ import Testing
             let samples = try SampleAttempts()
             let first = samples.attempt(.sample(1, position: 1))
             #expect(shared.running.insert([first]).isEmpty)
-            let held = shared.running.held()
+            let held = shared.running.leasedJobs()
             #expect(shared.running.remove(first))
             #expect(shared.running.insert([samples.attempt(.sample(1, position: 2))]).isEmpty)
             #expect(runner.drop(held, because: .cancelled) == 0)
-            #expect(shared.running.held().map(\.position) == [2])
-            #expect(runner.drop(shared.running.held(), because: .cancelled) == 1)
+            #expect(shared.running.leasedJobs().map(\.position) == [2])
+            #expect(runner.drop(shared.running.leasedJobs(), because: .cancelled) == 1)
         }
     }
 }
