@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 . scripts/environment.sh
 
 text=(
-    layout imports folders layers environment ctypes tests jobs words columns objects internal length links snippets peers
+    layout imports folders layers environment ctypes tests jobs words replies columns objects internal length links snippets peers
     logs monitoring released)
 built=(benchmarks comments twice interface jobcolumns deploy examples package docc variables checkout)
 names=()

@@ -2,8 +2,8 @@
 
     python3 scripts/checks/source.py CHECK
 
-CHECK is imports, folders, layers, environment, ctypes, tests, jobs, words, columns, objects, internal, length, links or
-snippets.
+CHECK is imports, folders, layers, environment, ctypes, tests, jobs, words, replies, columns, objects, internal, length,
+links or snippets.
 """
 
 import re
@@ -12,7 +12,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from words import house_words
+from samples import unexpected
+from words import LIST, house_words
 
 # The folders of modules, each with the modules of ours that it may import.
 MODULES = {
@@ -220,6 +221,31 @@ def words():
                 yield path, number, f"says {found[0]}"
         for number, word, instead in house_words(path, lines(path)):
             yield path, number, f"says {word}: write {instead}"
+    for problem in unexpected(house_words):
+        yield LIST, 1, problem
+
+
+def replies():
+    """A word that Swift expects of an SQL function is one that the function returns, and the other way round."""
+    enum = re.compile(r"enum (\w+): String, FunctionReply \{(.*?)\}", re.S)
+    for path in files("jobs/*.swift"):
+        text = path.read_text()
+        for found in enum.finditer(text):
+            number = text.count("\n", 0, found.start()) + 1
+            cases = {value or name for name, value in re.findall(r"(\w+)(?: = \"([^\"]*)\")?(?=[,\s]|$)", found[2])
+                     if name != "case"}
+            functions = set(re.findall(rf"\b{found[1]}\([^()]*from: \"([\w.]+)\"", text))
+            if not functions:
+                yield path, number, f"{found[1]} is made from the reply of no function"
+            returned, said = set(), set()
+            for schema, name in (function.split(".") for function in sorted(functions)):
+                code = re.sub(r"--.*", "", Path(f"sql/apps/{schema}/functions/{name}.sql").read_text())
+                returned |= set(re.findall(r"\b(?:return|then|else)\s+'([^']*)'", code))
+                said |= set(re.findall(r"\breturn\s+'([^']*)'", code))
+            for word in sorted(cases - returned):
+                yield path, number, f"{found[1]} expects {word}, which {' and '.join(sorted(functions))} never returns"
+            for word in sorted(said - cases):
+                yield path, number, f"{found[1]} lacks {word}, which {' or '.join(sorted(functions))} returns"
 
 
 def length():
@@ -254,8 +280,8 @@ def objects():
     pattern = re.compile(r"^create (?:or replace )?(function|aggregate|procedure|view|materialized view) (\w+)\.(\w+)")
     for path in files("sql/*.sql"):
         created = [(number, *found.groups()) for number, line in lines(path) if (found := pattern.match(line))]
-        is_place = "functions" in path.parts or "views" in path.parts
-        if not is_place:
+        is_in_folder = "functions" in path.parts or "views" in path.parts
+        if not is_in_folder:
             for number, what, schema, name in created:
                 yield path, number, f"creates the {what} {schema}.{name}: it needs a file of its own, {name}.sql"
             continue
@@ -316,8 +342,8 @@ def snippets():
 
 CHECKS = {check.__name__: check
           for check in (
-              imports, folders, layers, environment, ctypes, tests, jobs, words, columns, objects, internal, length,
-              links, snippets)}
+              imports, folders, layers, environment, ctypes, tests, jobs, words, replies, columns, objects, internal,
+              length, links, snippets)}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in CHECKS:

@@ -33,6 +33,18 @@ NAMES = [
     (r"sights?", "sample or read"),
     (r"ow(e|es|ed|ing)", "unwritten"),
     (r"heirs?", "successor"),
+    (r"turns?", "share, order, election or rotation"),
+    (r"places?", "partition of a cell, position, index or location"),
+    (r"epochs", "generation"),
+    (r"sweep(s|ing)?|swept", "rescan, cleanup or delete"),
+    (r"aside", "skip"),
+    (r"starters?", "dispatcher"),
+    (r"doubt(s|ed|ful)?", "uncertain or unknown"),
+    (r"apart", "separate or refused"),
+    (r"deep", "backlog"),
+    (r"leads?", "claim, or the noun"),
+    (r"assist(s|ed|ing)?", "claim, or the noun"),
+    (r"suspects?|poison(s|ed)?|trials?", "crashed job, or runs alone"),
 ]
 
 # A whole identifier, where a part alone is plain English.
@@ -42,6 +54,9 @@ WHOLE_NAMES = [
     (r"\w*([rR]etry|[aA]ttempt|[dD]elivery)Pauses?|[pP]auses?(After|Before|Between)\w*", "delay or backoff"),
     (r"\w*[cC]laims?Ahead|\w*[cC]laimedAhead", "prefetch"),
     (r"(ending|ended|end)Attempts?|attempt(Ending|End|Ended)|noteBook", "completion, outcome or progress buffer"),
+    (r"Epoch|\w+(?<!Since)Epoch|\w+_epoch|epoch_\w+", "generation"),
+    (r"isolate(Lock|_lock|Jobs?)?", "release crashed jobs"),
+    (r"set_?[sS]ize", "batchSize"),
 ]
 
 # A phrase in comments, messages and documents. Plain English has many of these words too ("a line of text", "the end of
@@ -71,12 +86,37 @@ PHRASES = [
     (r"(priority )?lanes?", "priority"),
     (r"portions?", "batch"),
     (r"checkups?", "diagnostics"),
+    (r"(its|their|whose|each|next|another's|worker's|job's) turns?|tak(e|es|ing) turns|(by|in) turns|turn by turn",
+     "share, order, election or rotation"),
+    (r"(the|a|its|each|PL/Proxy's) places? (of|in) (a|the|each|its|PL/Proxy's|that) \w*'?s? ?(cell|cluster)s?|"
+     r"cell's places?", "partition"),
+    (r"(?<!Unix )epochs?(?! from)", "generation"),
+    (r"sweep(s|ing)?|swept", "rescan, cleanup or delete"),
+    (r"aside", "skip"),
+    (r"starters?", "dispatcher"),
+    (r"(in|a|each|the|no|every) doubts?|doubtful", "uncertain or unknown"),
+    (r"(complet|writ|claim|sen|pu)\w* apart", "separate or refused"),
+    (r"deep queues?|queues? (is|are|was|were) deep", "backlog"),
+    (r"suspects?|(on|the|a|its) trial(?! of)|poison\w*|isolat(e|es|ed|ing) (a |the |such )?jobs?",
+     "crashed job, or runs alone"),
 ]
+
+# The alias or the variable of a row that is there, in SQL.
+EXISTING = re.compile(
+    r"\bas (known|held|kept)\b|^\s+(known|held|kept) (\w+\.\w+|record)( not null)?;|"
+    r"\binto (strict )?(known|held|kept)\b|\bfor (known|held|kept) in\b")
+
+# A reply of a function.
+KEPT = re.compile(r"'kept'")
+
+# A method.
+HOLDING = re.compile(r"\bfunc (un)?(hold|held|kept)\(|(?<=\.)(unhold|hold|kept)\(|(?<=\.)held\(\)")
 
 FIELD_WORDS = "the glossary has the few words of ours, all others are the field's"
 
-# This file has them all.
+# These files have them all.
 LIST = Path("scripts/checks/words.py")
+LISTS = {LIST, Path("scripts/checks/samples.py")}
 
 
 NAMES = [(re.compile(pattern), instead) for pattern, instead in NAMES]
@@ -87,9 +127,13 @@ PHRASES = [(re.compile(rf"(?<![\w`.-])(?:{pattern})(?![\w`-])", re.IGNORECASE), 
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # The comments and strings on a line of Swift or C, of a script, and of SQL. An interpolation stays in its string.
 SWIFT = re.compile(r'//.*|/\*.*|^\s*\*.*|#"(.*?)"#|"((?:\\\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\\.|[^"\\])*)"')
+COMMENT = re.compile(r"//.*")
 SCRIPT = re.compile(r"""(?<!\$)#(?!\{).*|'[^']*'|"(?:\\.|[^"\\])*\"""")
 DEFINITION = re.compile(r"^\s*(?:local |for )?(\w+)(?==|\(\)| in\b)")
 SQL = re.compile(r"--.*|/\*.*|'(?:''|[^'])*'")
+SQL_COMMENT = re.compile(r"--.*")
+# PostgreSQL's words, which its functions take or have for names.
+SQL_FUNCTIONS = re.compile(r"\bextract ?\(\s*epoch\b|'epoch'|\blead ?\(")
 IS_SQL = re.compile(
     r"\bselect\b|\binsert into\b|\bupdate [\w.]+ set\b|\bdelete from\b|\b(create|alter|drop) [a-z]+ \w+|::\w+|\$\d|"
     r"\berrand\.\w+\(")
@@ -107,6 +151,14 @@ def names(code):
                     yield name if name.lower() == part.lower() else f"{part} in {name}", instead
 
 
+def rows(line):
+    """The house words for a row that is there, and for one that stays as it is, in a line of SQL."""
+    for found in EXISTING.finditer(line):
+        yield found[0].strip(), "existing, or the table's name"
+    for found in KEPT.finditer(line):
+        yield found[0], "unchanged"
+
+
 def phrases(text):
     """The house words in a line of prose. A name in backquotes is the code's."""
     text = re.sub(r"`[^`]*`", "", text)
@@ -119,6 +171,7 @@ def swift(numbered):
     """Swift and C: identifiers, comments and messages. SQL is not read. A text without a blank is a value."""
     block = None
     for number, line in numbered:
+        yield number, rows(COMMENT.sub("", line) if IS_SQL.search(line) or block is not None else "")
         if line.count('"""') % 2:
             if block and not any(IS_SQL.search(text) for _, text in block):
                 yield from ((at, phrases(text)) for at, text in block)
@@ -127,7 +180,9 @@ def swift(numbered):
             block.append((number, line))
             continue
         spans = [found[0] for found in SWIFT.finditer(line)]
-        yield number, names(SWIFT.sub('""', line))
+        code = SWIFT.sub('""', line)
+        yield number, names(code)
+        yield number, ((found[0], "reserve, release or unchanged") for found in HOLDING.finditer(code))
         for span in spans:
             if not span.startswith('"'):
                 yield number, phrases(span)
@@ -154,8 +209,11 @@ def script(numbered, is_python=False):
 
 
 def sql(numbered):
-    """SQL: comments and messages. A text without a blank is a value."""
+    """SQL: identifiers, comments and messages. A text without a blank is a value."""
     for number, line in numbered:
+        code = SQL.sub("''", SQL_FUNCTIONS.sub("", line))
+        yield number, names(code)
+        yield number, rows(SQL_COMMENT.sub("", line))
         for found in SQL.finditer(line):
             if " " in found[0]:
                 yield number, phrases(found[0])
@@ -177,7 +235,7 @@ READERS = {".swift": swift, ".c": swift, ".h": swift, ".sh": script, ".md": docu
 def house_words(path, numbered):
     """Each house word of a file: the number of its line, the word, and the field's word."""
     # Seeds have texts of others, such as quotes.
-    if path.suffix in READERS and path != LIST and "seeds" not in path.parts:
+    if path.suffix in READERS and path not in LISTS and "seeds" not in path.parts:
         for number, found in READERS[path.suffix](numbered):
             for word, instead in found:
                 yield number, word, instead
