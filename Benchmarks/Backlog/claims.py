@@ -59,7 +59,7 @@ class Backlog:
         self.marks[queue] = [int(line) for line in last]
         if timed:
             self.times.append(float(re.match(r"Time: ([\d.]+) ms", time)[1]))
-        self.ask(f"select errand_internal.finish_v1({self.worker}, '{ids}', '{lines}');")
+        self.ask(f"select errand_internal.finish_v1({self.worker}, '{ids}', '{lines}', null);")
         self.ask(
             f"select count(*) from errand.enqueue_many((select jsonb_agg(jsonb_build_object('kind', 'kind_' || n % {KINDS}, "
             f"'queue', 'queue_' || n % {QUEUES}, 'priority', 1 + n / {QUEUES} % 4, "

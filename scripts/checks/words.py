@@ -103,7 +103,7 @@ PHRASES = [
 
 # The alias or the variable of a row that is there, in SQL.
 EXISTING = re.compile(
-    r"\bas (known|held|kept)\b|^\s+(known|held|kept) (\w+\.\w+|record)( not null)?;|"
+    r"\bas (known|held|kept)\b|[(, ](known|held|kept) errand\.|^\s+(known|held|kept) (\w+\.\w+|record)( not null)?;|"
     r"\binto (strict )?(known|held|kept)\b|\bfor (known|held|kept) in\b")
 
 # A reply of a function.

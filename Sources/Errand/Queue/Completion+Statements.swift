@@ -21,14 +21,15 @@ extension Completion {
     }
 
     /// Whether errand_internal.finish_v1, the shorter path, is enough. The longer one asks the guard.
-    private var isPlainSuccess: Bool {
-        outcome == .succeeded && result.output == nil && commit == nil && job.options?.guardName == nil
-    }
+    private var isPlainSuccess: Bool { outcome == .succeeded && commit == nil && job.options?.guardName == nil }
 
     private static func finish(_ group: [Completion]) -> Statement {
         Statement(
-            "select * from errand_internal.finish_v1($1, $2, $3)",
-            [group[0].job.workerID, group.map(\.job.id), group.map(\.job.position)]
+            "select * from errand_internal.finish_v1($1, $2, $3, $4)",
+            [
+                group[0].job.workerID, group.map(\.job.id), group.map(\.job.position),
+                group.contains { $0.result.output != nil } ? group.map(\.result.output) : nil,
+            ]
         ).prepared
     }
 
@@ -79,13 +80,11 @@ package struct CompletionReply {
 
     package init(_ results: some Sequence<Rows>) throws {
         for row in results.lazy.compactMap(\.first) {
-            let (refused, locked, transaction) = try row.decode([Int64].self, [Int64].self, Int64.self)
+            let (refused, locked, transaction, failing, ids) = try row.decode(
+                [Int64].self, [Int64].self, Int64.self, [Int64].self, [String].self)
             self.refused.formUnion(refused)
             self.locked.formUnion(locked)
             transactions.insert(transaction)
-            // errand_internal.finish_v1 completes no failures.
-            guard row.columns > 3 else { continue }
-            let (failing, ids) = try row.decode(from: 3, [Int64].self, [String].self)
             errorIDs.merge(zip(failing, ids)) { _, new in new }
         }
     }

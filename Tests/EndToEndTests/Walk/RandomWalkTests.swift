@@ -1,5 +1,6 @@
 import ErrandTestKit
 import Foundation
+import Postgres
 import Testing
 
 @Suite("Random walk", .serialized) struct RandomWalkTests {
@@ -39,6 +40,13 @@ import Testing
             if !report.faults.isEmpty { return }
         }
         Issue.record("nobody noticed")
+    }
+}
+
+@Suite("Rules to break") struct BrokenRuleTests {
+    @Test("each names a part of its function", arguments: BrokenRule.all)
+    func exists(rule: BrokenRule) async throws {
+        try await withTestDatabase { database, _ in _ = try await database.execute(Statement(rule.script)) }
     }
 }
 
@@ -110,16 +118,16 @@ struct BrokenRule: Sendable, CustomTestStringConvertible, CustomStringConvertibl
             parts: [") = slot_holders.limit_key": ") is not null"]),
         BrokenRule(
             description: "a waiting probe that stays under way", function: "probe_state",
-            parts: ["known.released_at between clock_timestamp() - interval '10 seconds' and clock_timestamp()": "true"]
+            parts: ["circuit.released_at between clock_timestamp() - interval '10 seconds' and clock_timestamp()": "true"]
         ),
         BrokenRule(
             description: "jobs of a circuit without a row", function: "release_circuit",
-            parts: ["known.name := release_circuit.name;": "return 0;"]),
+            parts: ["existing.name := release_circuit.name;": "return 0;"]),
         BrokenRule(
             description: "promotion from the mark alone", function: "promote_v1",
             parts: ["least(since, now() - interval '10 seconds')": "greatest(since, now() - interval '10 seconds')"]),
         BrokenRule(
             description: "cancelled jobs that stay", function: "cancel",
-            parts: ["perform errand_internal.move_to_history(held, 'cancelled', null, reason);": ""]),
+            parts: ["perform errand_internal.move_to_history(existing, 'cancelled', null, reason);": ""]),
     ]
 }

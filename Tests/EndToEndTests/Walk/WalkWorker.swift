@@ -196,7 +196,7 @@ final class WalkWorker {
         if !plain.isEmpty {
             let rows = try await connection.query(
                 Statement(
-                    "select refused, locked from errand_internal.finish_v1($1, $2, $3)",
+                    "select refused, locked from errand_internal.finish_v1($1, $2, $3, null)",
                     [worker, plain.map(\.job.id), plain.map(\.job.position)]))
             let (no, later) = try rows[0].decode([Int64].self, [Int64].self)
             refused.formUnion(no)

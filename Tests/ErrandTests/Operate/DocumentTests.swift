@@ -80,7 +80,7 @@ import Testing
             try await database.fail(worker, with: "bucket 'photos' answered 404 NoSuchBucket")
         case "the worker claims it and succeeds":
             try await database.execute(
-                "select errand_internal.finish_v1(worker_id, array[id], array[queue_position]) from errand.job")
+                "select errand_internal.finish_v1(worker_id, array[id], array[queue_position], null) from errand.job")
         default: Issue.record("nobody knows how this happens: \(event)")
         }
     }

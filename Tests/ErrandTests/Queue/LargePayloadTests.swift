@@ -185,7 +185,7 @@ private let large = """
                 let held = "from errand.job where state = 'running'"
                 let ids = try await database.word("select array_agg(id order by id) \(held)") ?? ""
                 let lines = try await database.word("select array_agg(queue_position order by id) \(held)") ?? ""
-                let finish = "errand_internal.finish_v1(\(worker.id), '\(ids)', '\(lines)')"
+                let finish = "errand_internal.finish_v1(\(worker.id), '\(ids)', '\(lines)', null)"
                 bytes += try await database.walBytes("select * from \(finish)")
                 least = min(least, bytes / 100)
             }

@@ -1,9 +1,10 @@
--- finish_v1: moves jobs that succeeded without an output to the history. This is the common case, so it has a path of
--- its own.
+-- finish_v1: moves jobs that succeeded, and have no guard, to the history. This is the common case, so it has a path of
+-- its own, in one statement. What that leaves, errand_internal.complete_v1 completes: rows that another session has
+-- locked or did lock, jobs of others, and outputs that are too large.
 --
--- The fence is the position at which the job was claimed. A job draws a new position whenever it becomes available, so
--- a late completion of an earlier attempt changes nothing. Returns the ids that were refused; the ids whose rows
--- another session has locked, to be written again a moment later; and the transaction that completed the others, by
+-- outputs has an element for each job; null if no job has an output. The fence is the position at which the job was
+-- claimed. A job draws a new position whenever it becomes available, so a late completion of an earlier attempt changes
+-- nothing. Returns what errand_internal.complete_v1 does. completed_by is the transaction that completed the jobs, by
 -- which errand_internal.count_missed_completions knows them.
 --
 -- The position is compared through coalesce wherever a job is found by its id, so that the planner never takes
@@ -11,8 +12,8 @@
 -- of dead entries, the planner takes that index for as small as the table. A read of all of it for a single job takes
 -- seconds.
 create or replace function errand_internal.finish_v1(
-    worker_id bigint, ids bigint[], positions bigint[], out refused bigint[], out locked bigint[],
-    out completed_by bigint
+    worker_id bigint, ids bigint[], positions bigint[], outputs jsonb[], out refused bigint[], out locked bigint[],
+    out completed_by bigint, out failing bigint[], out error_ids text[]
 )
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
@@ -23,10 +24,7 @@ as $$
 #variable_conflict use_column
 declare
     finished bigint[];
-    existing errand.job;
 begin
-    refused := '{}';
-    locked := '{}';
     with ended as (
         delete from errand.job
         where id = any (ids) and worker_id = finish_v1.worker_id and state = 'running'
@@ -35,36 +33,37 @@ begin
             and (coalesce(queue_position, 0) in (select unnest(positions))) is true
             -- No other transaction has locked the row since its claim. One that did may have ended.
             and (xmax = xmin or xmax = 0)
+            and (outputs is null or errand_internal.output_problem(outputs[array_position(ids, id)]) is null)
         returning *
     ),
     written as (
-        insert into errand.history (id, :request_columns, :attempt_columns, attempts, payload, payload_day, state)
-        select id, :request_columns, :attempt_columns, attempts, payload, payload_day, 'succeeded'
+        insert into errand.history (
+            id, :request_columns, :attempt_columns, attempts, payload, payload_day, state, output)
+        select
+            id, :request_columns, :attempt_columns, attempts, payload, payload_day, 'succeeded',
+            case when outputs is not null then outputs[array_position(ids, id)] end
         from ended
         returning id
     )
-    select array_agg(id) into finished from written;
+    select coalesce(array_agg(id), '{}') into finished from written;
     completed_by := pg_current_xact_id()::text::bigint;
-    if cardinality(finished) = cardinality(ids) then
-        return;
+    refused := '{}';
+    locked := '{}';
+    failing := '{}';
+    error_ids := '{}';
+    if cardinality(finished) < cardinality(ids) then
+        select ended.refused, ended.locked, ended.failing, ended.error_ids
+        into refused, locked, failing, error_ids
+        from (
+            select
+                array_agg(id) as ids, array_agg(queue_position) as positions, array_agg('succeeded'::text) as outcomes,
+                array_agg(output) as outputs
+            from unnest(ids, positions, outputs) as given(id, queue_position, output)
+            where id <> all (finished)
+        ) as rest
+        cross join lateral errand_internal.complete_v1(
+            finish_v1.worker_id, rest.ids, rest.positions, rest.outcomes, null, null, rest.outputs, null,
+            null) as ended;
     end if;
-    for existing in
-        select *
-        from errand.job
-        where id = any (ids) and worker_id = finish_v1.worker_id and state = 'running'
-            and coalesce(queue_position, 0) = any (positions)
-        order by id
-        for update skip locked
-    loop
-        perform errand_internal.move_to_history(existing, 'succeeded', null, null);
-        finished := finished || existing.id;
-    end loop;
-    refused := array(select unnest(ids) except select unnest(finished));
-    locked := array(
-        select id
-        from errand.job
-        where id = any (refused) and worker_id = finish_v1.worker_id and state = 'running'
-            and coalesce(queue_position, 0) = any (positions));
-    refused := array(select unnest(refused) except select unnest(locked));
 end
 $$;
