@@ -118,7 +118,9 @@ struct BrokenRule: Sendable, CustomTestStringConvertible, CustomStringConvertibl
             parts: [") = slot_holders.limit_key": ") is not null"]),
         BrokenRule(
             description: "a waiting probe that stays under way", function: "probe_state",
-            parts: ["circuit.released_at between clock_timestamp() - interval '10 seconds' and clock_timestamp()": "true"]
+            parts: [
+                "circuit.released_at between clock_timestamp() - interval '10 seconds' and clock_timestamp()": "true"
+            ]
         ),
         BrokenRule(
             description: "jobs of a circuit without a row", function: "release_circuit",

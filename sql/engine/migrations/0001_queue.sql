@@ -54,12 +54,7 @@ create table errand.job (
     subject text,
     options jsonb,
     parked_for text,
-    constraint job_pkey primary key (id),
-    -- Nothing would release a parked job that waits for nothing.
-    constraint job_position_when_due check (
-        queue_position is not null and parked_for is null and state in ('available', 'running')
-        or queue_position is null and parked_for is null and state = 'scheduled'
-        or queue_position is null and parked_for is not null and state = 'parked')
+    constraint job_pkey primary key (id)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 20000);
 
 create index job_position_index on errand.job (queue, priority, queue_position) where queue_position is not null;

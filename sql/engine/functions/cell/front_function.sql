@@ -6,12 +6,20 @@ declare
     name constant text := (select proname from pg_proc where oid = routine);
     is_set constant boolean := (select proretset from pg_proc where oid = routine);
     result constant text := pg_get_function_result(routine);
+    -- Of a function that returns rows, or one of several columns.
+    returned constant text[] := array(
+        select format('%I %s', argument, format_type(types.type, null))
+        from pg_proc
+        cross join lateral unnest(proargnames, proargmodes, proallargtypes) with ordinality
+            as types(argument, mode, type, index)
+        where oid = routine and mode in ('t', 'o')
+        order by types.index);
     identity constant text := format('errand.%I(%s)', name, oidvectortypes(
         (select proargtypes from pg_proc where oid = routine)));
     -- A remote result is read as rows. Nothing (void) is read as text.
     type constant text := case when result = 'void' then 'text' else regexp_replace(result, '^SETOF ', '') end;
     columns constant text := case
-        when result like 'TABLE(%' then regexp_replace(result, E'^TABLE\\((.*)\\)$', E'\\1') else 'value ' || type end;
+        when returned <> '{}' then array_to_string(returned, ', ') else 'value ' || type end;
     -- The arguments with their names and types, and as parameters from the first or the second number on.
     given constant text[] := array(
         select format('%I %s', argument, format_type(types.type, null))
@@ -25,7 +33,7 @@ declare
     second constant text := coalesce((select string_agg('$' || i + 1, ', ' order by i)
         from generate_series(1, cardinality(given)) as i), '');
     remote text := case
-        when result like 'TABLE(%' then 'select called.* from errand.%I(%s) as called'
+        when returned <> '{}' then 'select called.* from errand.%I(%s) as called'
         else 'select (errand.%I(%s))::' || type || ' as value'
     end;
     -- With the rights of the front's owner: no role may use the servers of the cells.
@@ -58,7 +66,7 @@ begin
                     select string_agg('of_cell.' || quote_ident(argument), ', ' order by index)
                     from pg_proc
                     cross join lateral unnest(proargnames, proargmodes) with ordinality as out(argument, mode, index)
-                    where oid = routine and mode = 't')
+                    where oid = routine and mode in ('t', 'o'))
                 else detail
             end,
             name || '_on_all', first) || case when detail = 'nothing' then ' limit 1' else '' end;
@@ -66,8 +74,8 @@ begin
         helper := format('%I(%s)', name || '_at', array_to_string(array['partition int'] || given, ', '));
         return next format(
             'create or replace function errand_front.%s returns %s%s %s as %L', helper,
-            case when is_set and result not like 'TABLE(%' then 'setof ' else '' end,
-            case when result like 'TABLE(%' then 'table (' || columns || ')' else type end, kind,
+            case when is_set and returned = '{}' then 'setof ' else '' end,
+            case when returned <> '{}' then 'table (' || columns || ')' else type end, kind,
             format(E'cluster errand_front.cluster(); run on partition;\n%s;', format(remote, name, second)));
         body := format('select %s errand_front.%I(%s)',
             case when result = 'void' then 'null::void from' else '* from' end, name || '_at',

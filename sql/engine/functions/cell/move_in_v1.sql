@@ -29,6 +29,7 @@ begin
     delete from errand.moved_job
     where job_id = any (array(select id from unnest(jobs)))
         and exists (select from errand.moved_job);
+    perform errand_internal.wake();
     return true;
 end
 $$;

@@ -92,6 +92,7 @@ begin
             taken
             using errcode = 'ER409', hint = 'select * from errand.explain(' || taken || ') names that job.';
     end if;
+    perform errand_internal.wake();
     return coalesce(back, '{}');
 end
 $$;

@@ -63,6 +63,7 @@ begin
     if limited is not null and initial = 'available' then
         perform errand_internal.park_beyond_limits(ids, array[limited]);
     end if;
+    perform errand_internal.wake();
     return coalesce(ids, '{}');
 end
 $$;

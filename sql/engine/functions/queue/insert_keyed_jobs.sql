@@ -44,5 +44,6 @@ begin
     if limited is not null then
         perform errand_internal.park_beyond_limits(ids, limited);
     end if;
+    perform errand_internal.wake();
 end
 $$;

@@ -5,7 +5,7 @@
 create or replace function errand_internal.wake() returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
-    if (select last_value from errand.wake_flag) = 2 then
+    if pg_sequence_last_value('errand.wake_flag') = 2 then
         perform errand_internal.notify('errand_wake', '');
     end if;
 end

@@ -1,0 +1,73 @@
+-- insert_job: the insert of errand.enqueue for a job with a key, a time, an option or a limit, or with a large payload.
+--
+-- errand.enqueue has called errand_internal.check_job. Returns and raises as it does.
+create or replace function errand_internal.insert_job(
+    kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int, unique_key text,
+    not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], subject text, options jsonb,
+    out job_id bigint, out inserted boolean, out state text
+)
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    defaults errand.kind;
+    wanted errand.job;
+    is_large constant boolean := pg_column_size(payload) > 2000;
+    -- Before the position is drawn: see errand_internal.requeue.
+    transaction constant xid8 := pg_current_xact_id();
+begin
+    if insert_job.run_at is not null then
+        perform errand_internal.check_time(insert_job.run_at);
+    end if;
+    if on_conflict is distinct from 'keep'
+        or num_nonnulls(
+            not_after, insert_job.limit_key, insert_job.guard, tags, insert_job.subject, insert_job.options) > 0
+    then
+        perform errand_internal.check_options(
+            insert_job.run_at, not_after, insert_job.unique_key, on_conflict, insert_job.limit_key, insert_job.guard,
+            tags, insert_job.subject, insert_job.options);
+    end if;
+    select * into defaults from errand.kind where name = insert_job.kind;
+    wanted.queue := coalesce(insert_job.queue, defaults.queue, 'default');
+    wanted.kind := insert_job.kind;
+    wanted.run_at := coalesce(insert_job.run_at, now());
+    wanted.state := case when wanted.run_at > now() then 'scheduled' else 'available' end;
+    wanted.priority := coalesce(insert_job.priority, defaults.priority, 2);
+    wanted.max_attempts := coalesce(insert_job.max_attempts, defaults.max_attempts, 10);
+    wanted.unique_key := insert_job.unique_key;
+    wanted.not_after := nullif(insert_job.not_after, 'infinity');
+    wanted.limit_key := coalesce(insert_job.limit_key, defaults.limit_key);
+    wanted.guard := insert_job.guard;
+    wanted.tags := nullif(insert_job.tags[:], '{}');
+    wanted.subject := insert_job.subject;
+    wanted.options := nullif(jsonb_strip_nulls(insert_job.options), '{}');
+    if wanted.limit_key is not null and wanted.state = 'available' and errand_internal.limit_is_full(wanted.limit_key)
+    then
+        wanted.state := 'parked';
+        wanted.parked_for := 'limit:' || wanted.limit_key;
+    end if;
+    loop
+        insert into errand.job (
+            queue, kind, payload, run_at, state, queue_position, priority, max_attempts, unique_key, not_after,
+            limit_key, guard, tags, subject, options, parked_for)
+        values (
+            wanted.queue, wanted.kind, case when not is_large then insert_job.payload end, wanted.run_at, wanted.state,
+            case when wanted.state = 'available' then nextval('errand.job_position') end, wanted.priority,
+            wanted.max_attempts, wanted.unique_key, wanted.not_after, wanted.limit_key, wanted.guard, wanted.tags,
+            wanted.subject, wanted.options, wanted.parked_for)
+        on conflict (unique_key) where unique_key is not null do nothing
+        returning id, true, job.state into job_id, inserted, state;
+        if found then
+            if is_large then
+                perform errand_internal.store_payloads(array[job_id], array[insert_job.payload]);
+            end if;
+        else
+            wanted.payload := insert_job.payload;
+            select * into job_id, state from errand_internal.resolve_conflict(wanted, on_conflict);
+            inserted := false;
+        end if;
+        -- Else the key has become free.
+        exit when job_id is not null;
+    end loop;
+    perform errand_internal.wake();
+end
+$$;
