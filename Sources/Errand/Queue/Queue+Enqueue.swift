@@ -41,7 +41,8 @@ extension Queue {
                 J.kind.rawValue, try JSONB(encoding: job), values.queue, values.runAt, values.delay?.wholeMicroseconds,
                 values.priority, values.maxAttempts, values.uniqueKey, values.notAfter, values.onConflict.rawValue,
                 values.limitKey, values.guardName, values.tags, values.subject, try values.options,
-            ])
+            ]
+        ).prepared
     }
 
     private static func enqueued(_ rows: Rows) throws -> Enqueued {
