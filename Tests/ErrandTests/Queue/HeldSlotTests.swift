@@ -246,4 +246,25 @@ import Testing
             #expect(try await worker.claim(10).map(\.id) == [2])
         }
     }
+
+    @Test("what a claim clears from its way is no job that it has picked, however far ahead that lies")
+    func clearsOthers() async throws {
+        try await withTestDatabase { database, _ in
+            let queue = Queue(database: database)
+            let worker = try await ManualWorker(database, kinds: Self.noop)
+            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 3), .limited(by: "a"))
+            try await database.execute("select errand.set_limit('a', 1)")
+            try await database.promote()
+            #expect(try await worker.claim(1).map(\.id) == [1])
+            let cleared = try await database.query(
+                """
+                select errand_internal.clear_blocked(
+                    'default', '{noop}', '{1,2,3,4}', '{0,0,0,0}', '{}',
+                    array(select ctid from errand.job where id = 2), 100)
+                """)
+            #expect(try cleared.scalar(Int.self) == 1)
+            let states = "select string_agg(state, ' ' order by id) from errand.job where id > 1"
+            #expect(try await database.word(states) == "available parked")
+        }
+    }
 }

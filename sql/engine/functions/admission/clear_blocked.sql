@@ -1,9 +1,11 @@
 -- clear_blocked: removes jobs that can't run from the next positions of a queue (errand_internal.admit), at 15 us a
 -- job.
 --
--- Calls no guard. Returns the number of jobs that it removed.
+-- Calls no guard. The picked ones stay: the claim has admitted them, and takes them. Returns the number of jobs that it
+-- removed.
 create or replace function errand_internal.clear_blocked(
-    queue text, kinds text[], priorities smallint[], marks bigint[], checked text[], positions int
+    queue text, kinds text[], priorities smallint[], marks bigint[], checked text[], picked tid[],
+    positions int
 ) returns int
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -28,7 +30,7 @@ begin
                 ) as near
                 limit positions) as ahead
             where ahead.not_after < now() or ahead.limit_key is not null or ahead.kind = any (checked)))
-            and state = 'available'
+            and state = 'available' and (picked is null or ctid <> all (picked))
         for update skip locked);
     return (errand_internal.admit(near, checked, begin_now => null)).blocked;
 end

@@ -248,7 +248,8 @@ begin
         room := least(most - coalesce(cardinality(picked), 0), most + 100 - visited);
         if admitted.blocked * 2 >= scanned then
             -- So that a claim of few jobs decides on more than those at once.
-            blocked := blocked + errand_internal.clear_blocked(claim_v1.queue, kinds, priorities, starts, checked, 100);
+            blocked := blocked
+                + errand_internal.clear_blocked(claim_v1.queue, kinds, priorities, starts, checked, picked, 100);
         end if;
     end loop;
     if blocked >= 100 then
@@ -279,7 +280,7 @@ begin
     if blocked >= 100 then
         left_over := 'more';
         perform errand_internal.clear_blocked(
-            claim_v1.queue, kinds, priorities, marks, checked,
+            claim_v1.queue, kinds, priorities, marks, checked, picked,
             case when picked is null and not durable then 20000 else 2000 end);
     end if;
     -- A position below the marks does not say how far the claim has read.
