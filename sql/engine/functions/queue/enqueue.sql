@@ -49,8 +49,8 @@ declare
     -- Before the position is drawn: see errand_internal.requeue.
     transaction constant xid8 := pg_current_xact_id();
 begin
-    -- The bounds of errand_internal.check_job as one expression. The call takes 30 us: it is made for a value out of
-    -- bounds, for a key and for a large payload.
+    -- The bounds of errand_internal.check_job as one expression: a call for each job takes 30 us. The function is
+    -- called for a value out of bounds, for a key and for a large payload.
     if (
         length(enqueue.kind) <= 100 and enqueue.kind ~ '^[a-z][a-z0-9_.-]*$' and bytes <= 262144
         and (bytes < 130

@@ -1,6 +1,6 @@
 -- insert_job: the insert of errand.enqueue for a job with a key, a time, an option or a limit, or with a large payload.
 --
--- errand.enqueue has called errand_internal.check_job. Returns and raises as it does.
+-- errand.enqueue has checked what errand_internal.check_job checks. Returns and raises as errand.enqueue does.
 create or replace function errand_internal.insert_job(
     kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int, unique_key text,
     not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], subject text, options jsonb,
