@@ -31,7 +31,7 @@ import Logging
 
 /// What every subcommand is told.
 struct Target: ParsableArguments {
-    @Option(help: "errand, bare (its table alone, by plain SQL) or untriggered (without the triggers of its table).")
+    @Option(help: "errand or bare (its table alone, by plain SQL).")
     var variant = Variant.errand
 
     /// - Parameter connections: open at the same time.
@@ -57,7 +57,7 @@ struct Target: ParsableArguments {
 }
 
 enum Variant: String, ExpressibleByArgument {
-    case errand, bare, untriggered
+    case errand, bare
 }
 
 struct ContenderError: Error, CustomStringConvertible {

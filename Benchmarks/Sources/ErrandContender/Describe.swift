@@ -42,10 +42,8 @@ struct Setup: AsyncParsableCommand {
     func run() async throws {
         _ = try await Program.errand(["migrate"])
         let database = try target.database()
-        switch target.variant {
-        case .errand: break
-        case .bare: for statement in Bare.schema { try await database.execute(statement) }
-        case .untriggered: try await database.execute("alter table errand.job disable trigger user")
+        if target.variant == .bare {
+            for statement in Bare.schema { try await database.execute(statement) }
         }
         await database.close()
     }

@@ -17,7 +17,6 @@ struct Field: Sendable {
             Contender(name: "errand", command: [errand], log: log),
             Contender(name: "c", command: [root.appending("Benchmarks/Queue/contender.sh").string], log: log),
             Contender(name: "bare", command: [errand], options: ["--variant", "bare"], log: log),
-            Contender(name: "untriggered", command: [errand], options: ["--variant", "untriggered"], log: log),
         ]
         if let before {
             let program = before.appending("ErrandContender").string
@@ -49,6 +48,6 @@ struct Field: Sendable {
     static let before = "errand-before"
 
     /// Errand and the baselines, which are no queues for everybody.
-    static let own = Set(["errand", before, "c", "bare", "untriggered"]).union(Images.tools)
+    static let own = Set(["errand", before, "c", "bare"]).union(Images.tools)
     static let leading: Set = ["pgqueuer"]
 }

@@ -10,7 +10,7 @@ struct Enqueue: Scenario {
     var workerArguments: [String] = []
     var isTransactional = false
     var peers = Peers.leading
-    let baselines: Set<String>
+    var baselines: Set<String> = []
     var seconds: Double { 4 }
 
     func run(_ contender: Contender, in context: RunContext) async throws -> [String: Values] {

@@ -7,7 +7,7 @@ protocol Scenario: Sendable {
     /// What it does, in one line.
     var about: String { get }
     var peers: Peers { get }
-    /// Which of the baselines take part: `c`, `bare`, `untriggered`, and the tools of `images`.
+    /// Which of the baselines take part: `c`, `bare`, and the tools of `images`.
     var baselines: Set<String> { get }
     /// False if one round is enough: what it counts doesn't vary, or it has rounds of its own.
     var isRepeated: Bool { get }
@@ -56,13 +56,11 @@ extension [any Scenario] {
                 baselines: ["bare"]),
             Enqueue(
                 name: "enqueue-16-busy", about: "16 producers, one job a transaction, beside a busy worker",
-                clients: 16,
-                workers: 1, baselines: ["untriggered"]),
+                clients: 16, workers: 1),
             Enqueue(
                 name: "enqueue-16-idle",
                 about: "16 producers, one job a transaction, while a worker of another queue sleeps and is woken",
-                clients: 16,
-                workers: 1, workerArguments: ["--queue", "elsewhere"], peers: .none, baselines: ["untriggered"]),
+                clients: 16, workers: 1, workerArguments: ["--queue", "elsewhere"], peers: .none),
             EnqueueBulk(),
             EnqueueMany(batch: 5_000),
             EnqueueMany(batch: 100_000),
