@@ -2,9 +2,9 @@
 --
 -- Starts at the marks of errand_internal.mark_parked. A scan from the beginning would read the entries of released jobs
 -- that a held snapshot keeps. Jobs of paused queues stay parked, and so do those that `slow`
--- (errand_internal.slow_queues) holds back. With such queues it reads 1,000 jobs of each priority, and
--- errand_internal.pass_parked lets the next call begin behind them.
-create or replace function errand_internal.next_parked(limit_key text, wanted int, slow jsonb)
+-- (errand_internal.slow_queues) holds back. With such queues it reads `most_read` jobs of each priority.
+-- errand_internal.pass_parked lets later calls begin behind them.
+create or replace function errand_internal.next_parked(limit_key text, wanted int, slow jsonb, most_read int)
 returns table (job_id bigint, priority smallint, run_at timestamptz)
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -17,7 +17,7 @@ begin
         cross join lateral (
             select waiting.id, waiting.priority, waiting.run_at
             from errand.job as waiting
-            where waiting.ctid = any (errand_internal.parked_ahead(next_parked.limit_key, level))
+            where waiting.ctid = any (errand_internal.parked_ahead(next_parked.limit_key, level, most_read))
                 and waiting.parked_for = 'limit:' || next_parked.limit_key
                 and (
                     level < least(

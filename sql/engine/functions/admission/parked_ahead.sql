@@ -1,9 +1,12 @@
--- parked_ahead: returns the row ids of the next 1,000 parked jobs of a limit and priority, behind its mark, in the
--- order in which they are released.
-create or replace function errand_internal.parked_ahead(limit_key text, priority smallint) returns tid[]
-language sql stable set search_path = pg_catalog, errand, pg_temp
+-- parked_ahead: returns the row ids of the next parked jobs of a limit and priority, behind its mark, in the order in
+-- which they are released: `most` of them.
+create or replace function errand_internal.parked_ahead(limit_key text, priority smallint, most int default 1000)
+returns tid[]
+language plpgsql stable set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
-    select array(
+#variable_conflict use_column
+begin
+    return array(
         select near.ctid
         from (select) as one
         left join lateral (
@@ -19,6 +22,7 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_so
             where waiting.parked_for = 'limit:' || parked_ahead.limit_key and waiting.priority = parked_ahead.priority
                 and (waiting.run_at, waiting.id) > (coalesce(mark.run_at, '-infinity'), coalesce(mark.job_id, 0))
             order by waiting.run_at, waiting.id
-            limit 1000
-        ) as near)
+            limit parked_ahead.most
+        ) as near);
+end
 $$;

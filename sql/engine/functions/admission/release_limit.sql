@@ -69,7 +69,10 @@ begin
         slow := coalesce(slow, errand_internal.slow_queues(release_limit.limit_key));
         select array_agg(job_id), array_agg(priority), array_agg(run_at)
         into parked_ids, priorities, run_ats
-        from errand_internal.next_parked(release_limit.limit_key, coalesce(cardinality(free), 1000), slow);
+        from errand_internal.next_parked(
+            release_limit.limit_key, coalesce(cardinality(free), 1000), slow,
+            -- A claim holds the lock for as long as it reads: maintenance gets past jobs that are held back.
+            case when wanted > 0 then 100 else 1000 end);
     end if;
     for asked in
         select job.id, job.priority, job.run_at, job.queue_position, own.slot

@@ -13,8 +13,11 @@
 -- Reads the newest row of each slot, however many older ones a held snapshot keeps: 2 us a slot.
 create or replace function errand_internal.slot_holders(limit_key text)
 returns table (slot int, state text, queue text, kind text, priority smallint)
-language sql stable set search_path = pg_catalog, errand, pg_temp
+language plpgsql stable set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+#variable_conflict use_column
+begin
+    return query
     select
         existing.slot,
         case
@@ -54,5 +57,6 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_so
     -- limit.
     where coalesce(
             holder.limit_key, (select kind.limit_key from errand.kind where kind.name = holder.kind)
-        ) = slot_holders.limit_key
+        ) = slot_holders.limit_key;
+end
 $$;

@@ -6,8 +6,10 @@
 -- are held back.
 -- errand: after slot_holders
 create or replace function errand_internal.slow_queues(limit_key text) returns jsonb
-language sql stable set search_path = pg_catalog, errand, pg_temp as $$
-    select coalesce(jsonb_object_agg(slow.name, slow.priority), '{}')
+language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+begin
+    return coalesce(jsonb_object_agg(slow.name, slow.priority), '{}')
     from (
         select
             case
@@ -25,5 +27,6 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             group by existing.queue, existing.kind
         ) as waiting
         group by 1
-    ) as slow
+    ) as slow;
+end
 $$;

@@ -2,7 +2,9 @@
 --
 -- The payload goes with it, so a failure does not keep a day of errand.payload for 30 days.
 create or replace function errand_internal.move_to_failed(job errand.job, error text) returns void
-language sql set search_path = pg_catalog, errand, pg_temp as $$
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+begin
     delete from errand.job as live where live.id = job.id;
     insert into errand.failed (id, :request_columns, :attempt_columns, attempts, payload, error)
     select
@@ -10,4 +12,5 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
         coalesce(payload, errand_internal.take_payload(payload_day, id)),
         left(coalesce(move_to_failed.error, 'no reason given'), 4000)
     from (select job.*) as given;
+end
 $$;

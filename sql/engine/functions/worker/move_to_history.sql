@@ -2,7 +2,9 @@
 create or replace function errand_internal.move_to_history(
     job errand.job, state text, output jsonb, reason text
 ) returns void
-language sql set search_path = pg_catalog, errand, pg_temp as $$
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+begin
     delete from errand.job as live where live.id = job.id;
     insert into errand.history (
         id, :request_columns, :attempt_columns, attempts, payload, payload_day, state, output, reason)
@@ -10,4 +12,5 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
         id, :request_columns, :attempt_columns, attempts, payload, payload_day, move_to_history.state,
         move_to_history.output, left(move_to_history.reason, 4000)
     from (select job.*) as given;
+end
 $$;
