@@ -10,7 +10,8 @@ import Testing
     func killed() async throws {
         try await withTestDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)
-            let jobs = Hardness.isFull ? 1000 : 120
+            // Two seconds of work, so that some is running when this test gets to the kill, also on a busy machine.
+            let jobs = Hardness.isFull ? 1000 : 400
             try await database.enqueueSleepers(jobs, milliseconds: Hardness.isFull ? 200 : 100)
             let victim = try Program(["worker"], database: url, settings: settings)
             #expect(try await database.becomes("count(*) > 40 from errand.history", within: .seconds(60)))
