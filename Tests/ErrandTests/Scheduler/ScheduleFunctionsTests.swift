@@ -6,28 +6,6 @@ import Testing
 @testable import Errand
 
 @Suite("Schedules in SQL") struct ScheduleFunctionsTests {
-    @Test("the database rejects the same schedules as the program, with the same messages")
-    func sameRefusals() async throws {
-        try await withTestDatabase { database, _ in
-            for (text, reason) in CronExpressionTests.refusals {
-                let put = Statement("select errand.put_schedule('one', $1, 'noop')", [text])
-                let error = await #expect(throws: PostgresError.self) { try await database.execute(put) }
-                #expect(error?.sqlState == "ER422", "\(text)")
-                #expect(error?.detail == "put_schedule: \(reason)")
-            }
-            for zone in ["Mars/Olympus", "europe/paris", "", "CEST", "FOO+3", "5", "../passwd"] {
-                let put = Statement("select errand.put_schedule('one', '@daily', 'noop', time_zone => $1)", [zone])
-                let error = await #expect(throws: PostgresError.self) { try await database.execute(put) }
-                #expect(error?.detail.hasPrefix("put_schedule: time zone: expected an IANA name") == true, "\(zone)")
-            }
-            #expect(try await database.count("from errand.schedule") == 0)
-            for zone in ["Europe/Paris", "UTC", "Etc/GMT+5", "America/Argentina/Buenos_Aires", "EST5EDT"] {
-                try await database.execute(
-                    Statement("select errand.put_schedule('one', '@daily', 'noop', time_zone => $1)", [zone]))
-            }
-        }
-    }
-
     @Test("a transaction with an older snapshot creates a schedule again that another session has dropped since")
     func dropped() async throws {
         try await withTestDatabase { database, _ in
@@ -57,54 +35,6 @@ import Testing
                 """
             ).scalar(String.self)
             #expect(moments == "2026-03-29 01:00:00")
-        }
-    }
-
-    /// An expression, its time zone, and its start.
-    struct Case: Sendable, CustomTestStringConvertible {
-        let text: String
-        let zone: String
-        let after: String
-        var testDescription: String { "\(text) in \(zone) after \(after)" }
-    }
-
-    static let cases: [Case] = {
-        let changes = [
-            ("Europe/Paris", "2026-10-24T20:00:00Z"), ("Europe/Paris", "2026-10-25T00:45:00Z"),
-            ("Europe/Paris", "2027-03-27T20:00:00Z"), ("America/New_York", "2026-11-01T03:00:00Z"),
-            ("America/New_York", "2027-03-14T05:30:00Z"), ("America/Santiago", "2026-09-06T01:00:00Z"),
-            ("America/Santiago", "2026-04-05T01:00:00Z"), ("Africa/Cairo", "2026-04-23T20:00:00Z"),
-            ("Asia/Beirut", "2027-03-27T20:00:00Z"), ("Australia/Lord_Howe", "2027-04-03T12:00:00Z"),
-            ("Australia/Lord_Howe", "2027-10-02T12:00:00Z"), ("Pacific/Apia", "2011-12-28T20:00:00Z"),
-            ("Asia/Kathmandu", "2026-06-30T17:00:00Z"), ("America/St_Johns", "2007-11-04T01:00:00Z"),
-            ("UTC", "2028-02-27T00:00:00Z"),
-        ]
-        let texts = [
-            "0 0 * * *", "30 2 * * *", "*/20 0-3 * * *", "15,45 * * * *", "10 */15 1,23 * * *", "0 12 L,29 * SUN#1",
-            "30 1 * * SUNL", "*/30 30 * 29 2,12 *", "every 7 min 30 s",
-        ]
-        return changes.flatMap { zone, after in texts.map { Case(text: $0, zone: zone, after: after) } }
-    }()
-
-    @Test("previews of database and program are equal in ticks and notes, also at clock changes")
-    func samePreviews() async throws {
-        try await withTestDatabase { database, _ in
-            for one in Self.cases {
-                let start = Timestamp(try Date(one.after, strategy: .iso8601))
-                let zone = try Zone(named: one.zone)
-                let expected = try Schedule(one.text, timeZone: one.zone).preview(after: start, count: 12, in: zone)
-                let rows = try await database.query(
-                    Statement(
-                        """
-                        select to_char(tick at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
-                            to_char(local, 'YYYY-MM-DD"T"HH24:MI:SS'), note
-                        from errand.next_ticks($1, $2, $3, 12)
-                        """, [one.text, one.zone, start]))
-                let came = try rows.map { try $0.decode(String.self, String.self, String?.self) }
-                #expect(came.map(\.0) == expected.map(\.utc), "\(one.testDescription)")
-                #expect(came.map(\.1) == expected.map { String($0.local.prefix(19)) }, "\(one.testDescription)")
-                #expect(came.map(\.2) == expected.map(\.note), "\(one.testDescription)")
-            }
         }
     }
 
