@@ -43,10 +43,10 @@ struct LocalTime: Sendable, CustomStringConvertible {
         LocalTime("Africa/El_Aaiun", "02:59"), LocalTime("Antarctica/Troll", "02:00"), LocalTime("UTC", "00:00"),
     ]
 
-    /// The schedule of the engine that ticks at this local time.
-    func schedule() throws -> Schedule {
+    /// The engine's schedule that ticks at this local time.
+    var cron: String {
         let parts = time.split(separator: ":").compactMap { Int($0) }
-        return .cron(try CronExpression("\(parts[1]) \(parts[0]) * * *"), try Zone(named: zone))
+        return "\(parts[1]) \(parts[0]) * * *"
     }
 }
 

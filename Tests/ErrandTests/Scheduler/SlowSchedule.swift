@@ -1,10 +1,10 @@
+import ErrandTestKit
 import Foundation
-
-@testable import Errand
+import Postgres
 
 /// A slow reference of schedules: steps through real time and reads the local clock at each step.
 ///
-/// It uses other parts than the real code: Foundation's time zones and calendar.
+/// It uses other parts than the database: Foundation's time zones and calendar.
 struct SlowSchedule {
     /// In seconds since 1970.
     let start: Int64
@@ -25,20 +25,20 @@ struct SlowSchedule {
     }
 
     /// All ticks from the start up to before the end, in seconds since 1970.
-    func ticks(_ expression: CronExpression) -> [Int64] {
+    func ticks(_ fields: CronFields) -> [Int64] {
         var ticks: [Int64] = []
         // The latest local time so far.
         var highest = Int64.min
         var time = early
         for local in clock {
-            if expression.matchesEveryHour {
-                if time >= start, matches(local, expression) { ticks.append(time) }
+            if fields.hours.count == 24 {
+                if time >= start, matches(local, fields) { ticks.append(time) }
             } else {
                 // The local times that are new at this step: many if the clock is put forward.
                 var shown = highest == .min || local < highest ? local : highest + step
                 var isTick = false
                 while highest < local, shown <= local {
-                    isTick = isTick || (matches(shown, expression) && !isMissing(shown, seen: highest, now: local))
+                    isTick = isTick || (matches(shown, fields) && !isMissing(shown, seen: highest, now: local))
                     shown += step
                 }
                 if time >= start, isTick { ticks.append(time) }
@@ -61,27 +61,55 @@ struct SlowSchedule {
         return calendar
     }()
 
-    private func matches(_ local: Int64, _ expression: CronExpression) -> Bool {
-        func has(_ bits: UInt64, _ value: Int) -> Bool { bits & (1 << UInt64(value)) != 0 }
+    private func matches(_ local: Int64, _ fields: CronFields) -> Bool {
         let second = Int((local % 60 + 60) % 60)
         let minute = Int(((local / 60) % 60 + 60) % 60)
         let hour = Int(((local / 3600) % 24 + 24) % 24)
         // The cheap fields first, because the calendar is slow.
-        guard has(expression.seconds, second), has(expression.minutes, minute), has(expression.hours, hour) else {
+        guard fields.seconds.contains(second), fields.minutes.contains(minute), fields.hours.contains(hour) else {
             return false
         }
         let date = Date(timeIntervalSince1970: Double(local))
         let parts = Self.calendar.dateComponents([.day, .month, .weekday, .weekdayOrdinal], from: date)
         guard let day = parts.day, let month = parts.month, let weekday = parts.weekday.map({ $0 - 1 }),
-            let ordinal = parts.weekdayOrdinal, has(expression.months, month),
+            let ordinal = parts.weekdayOrdinal, fields.months.contains(month),
             let days = Self.calendar.range(of: .day, in: .month, for: date)
         else { return false }
-        let fields = expression.days
-        let byMonth = has(fields.daysOfMonth, day) || has(fields.daysBeforeLast, days.upperBound - 1 - day)
+        let byMonth = fields.days.contains(day) || fields.days.contains(day - days.upperBound)
         let isLastOfItsKind = !days.contains(day + 7)
         let byWeek =
-            has(fields.daysOfWeek, weekday) || has(fields.weekdaysOfMonth, ordinal * 7 + weekday)
-            || (isLastOfItsKind && has(fields.lastWeekdays, weekday))
-        return fields.isEitherEnough ? byMonth || byWeek : byMonth && byWeek
+            fields.weekdays.contains(weekday) || fields.weekdays.contains(10 * ordinal + weekday)
+            || (isLastOfItsKind && fields.weekdays.contains(60 + weekday))
+        return fields.isEitherDayEnough ? byMonth || byWeek : byMonth && byWeek
+    }
+}
+
+/// The values of a cron expression's fields, as `errand_internal.cron_read` returns them.
+struct CronFields: Equatable {
+    let seconds: Set<Int>
+    let minutes: Set<Int>
+    let hours: Set<Int>
+    let days: Set<Int>
+    let months: Set<Int>
+    let weekdays: Set<Int>
+    let isEitherDayEnough: Bool
+
+    init(_ text: String, in database: Database) async throws {
+        let row = try await database.query(
+            Statement(
+                """
+                select seconds::int8[], minutes::int8[], hours::int8[], days::int8[], months::int8[],
+                    weekdays::int8[], either_day
+                from errand_internal.cron_read($1)
+                """, [text]))[0]
+        let (seconds, minutes, hours, days, months, weekdays, isEitherDayEnough) = try row.decode(
+            [Int].self, [Int].self, [Int].self, [Int].self, [Int].self, [Int].self, Bool.self)
+        self.seconds = Set(seconds)
+        self.minutes = Set(minutes)
+        self.hours = Set(hours)
+        self.days = Set(days)
+        self.months = Set(months)
+        self.weekdays = Set(weekdays)
+        self.isEitherDayEnough = isEitherDayEnough
     }
 }
