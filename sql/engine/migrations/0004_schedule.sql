@@ -4,11 +4,12 @@
 -- Locks   Nothing: all objects are new.
 -- Before  No version was released before this one.
 create table errand.schedule (
-    version bigint not null default 1,
     created_at timestamptz not null default now(),
     changed_at timestamptz not null default now(),
     last_tick timestamptz not null default now(),
+    last_local timestamp,
     next_tick timestamptz,
+    due_at timestamptz not null default now(),
     paused_at timestamptz,
     every interval,
     max_lateness interval not null default interval '1 minute',
@@ -34,14 +35,18 @@ create table errand.schedule (
     constraint schedule_max_catch_up check (max_catch_up between 1 and 100000),
     constraint schedule_max_lateness check (max_lateness >= interval '1 second')
 ) with (fillfactor = 50);
+-- A scheduler looks for what is due from a mark on: dead entries of earlier times cost it nothing.
+create index schedule_due_index on errand.schedule (due_at);
 
 comment on table errand.schedule is 'The schedules: errand.put_schedule and its siblings change them';
-comment on column errand.schedule.version is
-    'number of changes: a scheduler that has read an older version enqueues nothing';
 comment on column errand.schedule.created_at is 'when it was created';
 comment on column errand.schedule.changed_at is 'when it was last changed, paused or resumed';
 comment on column errand.schedule.last_tick is 'ticks up to this moment are recorded or were never wanted';
-comment on column errand.schedule.next_tick is 'the next tick, as a scheduler computed it';
+comment on column errand.schedule.last_local is
+    'that moment on its clock, if it was a tick: the next one is later on the clock too; null after a change';
+comment on column errand.schedule.next_tick is 'the next tick; null if it is paused or has a problem';
+comment on column errand.schedule.due_at is
+    'when it is looked at: at its next tick, when its plan is to be renewed, or when a refused tick is tried again';
 comment on column errand.schedule.paused_at is 'when it was paused; null = it is not paused';
 comment on column errand.schedule.every is
     'interval between ticks, at whole multiples since 1970-01-01 00:00 UTC; null if cron is given';
@@ -63,6 +68,22 @@ comment on column errand.schedule.defined_by is
     'the login of that program: definitions of another login are refused';
 comment on column errand.schedule.paused_reason is 'why it is paused, in the words of the operator';
 comment on column errand.schedule.problem is 'why it does not tick; null = it does';
+
+create table errand.schedule_plan (
+    renew_at timestamptz not null,
+    schedule text not null,
+    ticks timestamptz[] not null,
+    locals timestamp[] not null,
+    constraint schedule_plan_pkey primary key (schedule)
+);
+
+comment on table errand.schedule_plan is
+    'The ticks of each schedule that are to come: of the next 48 hours, 2 to 100, and those due and not recorded';
+comment on column errand.schedule_plan.renew_at is 'when it is made anew: within an hour, since rules of zones change';
+comment on column errand.schedule_plan.schedule is 'the schedule''s name';
+comment on column errand.schedule_plan.ticks is 'the moments, in order';
+comment on column errand.schedule_plan.locals is
+    'the same on the schedule''s clock: a moment that no longer shows its time is planned anew';
 
 create table errand.tick (
     tick timestamptz not null,

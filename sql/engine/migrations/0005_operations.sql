@@ -192,6 +192,7 @@ create table errand.promote_lock ();
 create table errand.release_lock ();
 create table errand.rescue_lock ();
 create table errand.crashed_lock ();
+create table errand.schedule_lock ();
 create table errand.statistics_lock ();
 create table errand.limits_lock ();
 create table errand.claims_lock ();
@@ -200,6 +201,7 @@ comment on table errand.promote_lock is 'Empty. Locked by the session that promo
 comment on table errand.release_lock is 'Empty. Locked by the session that releases parked jobs';
 comment on table errand.rescue_lock is 'Empty. Locked by the session that rescues the jobs of lost workers';
 comment on table errand.crashed_lock is 'Empty. Locked by the session that releases jobs that were in two crashes';
+comment on table errand.schedule_lock is 'Empty. Locked by the session that records that schedules are read';
 comment on table errand.statistics_lock is 'Empty. Locked by the session that refreshes the statistics';
 comment on table errand.limits_lock is 'Empty. Locked by the session that admits jobs under limits and rates';
 comment on table errand.claims_lock is 'Empty. Locked by the session that makes a large claim';

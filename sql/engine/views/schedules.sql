@@ -21,9 +21,6 @@ select
         when schedule.problem is not null then schedule.problem
         when schedule.paused_at is null and schedule.next_tick < now() - schedule.max_lateness - interval '10 seconds'
             then 'late: does a scheduler run?'
-        when schedule.paused_at is null and schedule.next_tick is null
-                and greatest(schedule.changed_at, schedule.last_tick) < now() - interval '1 minute'
-            then 'no scheduler has read it: does one run?'
     end as problem,
     schedule.paused_at,
     schedule.paused_reason,

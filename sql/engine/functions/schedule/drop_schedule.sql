@@ -14,6 +14,7 @@ begin
     if not found then
         perform errand_internal.check_known_schedule('drop_schedule', drop_schedule.name);
     end if;
+    delete from errand.schedule_plan where schedule = drop_schedule.name;
     perform errand_internal.record_action('drop_schedule', jsonb_build_object('schedule', drop_schedule.name));
 end
 $$;

@@ -13,7 +13,7 @@ begin
     update errand.schedule as existing
     set
         paused_at = coalesce(existing.paused_at, now()), paused_reason = reason, next_tick = null,
-        version = existing.version + 1, changed_at = now()
+        changed_at = now()
     where existing.name = pause_schedule.name;
     if not found then
         perform errand_internal.check_known_schedule('pause_schedule', pause_schedule.name);

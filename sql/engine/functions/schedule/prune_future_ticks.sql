@@ -11,13 +11,22 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
     gone as (
         delete from errand.tick
         where schedule in (select name from ahead) and tick > clock_timestamp() and job_id is null
+    ),
+    unplanned as (
+        delete from errand.schedule_plan where schedule in (select name from ahead)
     )
     update errand.schedule as existing
-    set last_tick = coalesce(
-        greatest(
-            (select max(tick) from errand.tick where tick.schedule = existing.name and tick.tick <= clock_timestamp()),
-            -- Ticks before a change may never have been wanted.
-            case when changed_at <= clock_timestamp() then changed_at end),
-        now())
+    set
+        due_at = now(), last_local = null,
+        last_tick = coalesce(
+            greatest(
+                (
+                    select max(tick)
+                    from errand.tick
+                    where tick.schedule = existing.name and tick.tick <= clock_timestamp()
+                ),
+                -- Ticks before a change may never have been wanted.
+                case when changed_at <= clock_timestamp() then changed_at end),
+            now())
     where name in (select name from ahead)
 $$;

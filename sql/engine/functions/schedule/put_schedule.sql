@@ -77,6 +77,7 @@ begin
         put_schedule.missed, put_schedule.queue, put_schedule.max_lateness, put_schedule.max_catch_up)
     on conflict (name) do nothing;
     if found then
+        perform errand_internal.plan_schedule(put_schedule.name);
         perform errand_internal.record_action('put_schedule', asked || (
             select jsonb_build_object('cron', status.cron)
             from errand.schedules as status
@@ -101,10 +102,12 @@ begin
         cron = fresh.cron, every = fresh.every, time_zone = put_schedule.time_zone, kind = put_schedule.kind,
         payload = put_schedule.payload, missed = put_schedule.missed, queue = put_schedule.queue,
         max_lateness = put_schedule.max_lateness, max_catch_up = put_schedule.max_catch_up,
-        version = existing.version + 1, changed_at = now(), next_tick = null, problem = null,
+        changed_at = now(),
         -- New times apply to the future: none of them was missed.
-        last_tick = case when is_same_clock then existing.last_tick else greatest(existing.last_tick, now()) end
+        last_tick = case when is_same_clock then existing.last_tick else greatest(existing.last_tick, now()) end,
+        last_local = case when is_same_clock then existing.last_local end
     where existing.name = put_schedule.name;
+    perform errand_internal.plan_schedule(put_schedule.name);
     perform errand_internal.record_action('put_schedule', asked || (
         select jsonb_build_object('cron', status.cron)
         from errand.schedules as status

@@ -12,10 +12,11 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 begin
     update errand.schedule as existing
     set
-        paused_at = null, paused_reason = null, last_tick = greatest(existing.last_tick, now()),
-        version = existing.version + 1, changed_at = now()
+        paused_at = null, paused_reason = null, last_tick = greatest(existing.last_tick, now()), last_local = null,
+        changed_at = now()
     where existing.name = resume_schedule.name and existing.paused_at is not null;
     if found then
+        perform errand_internal.plan_schedule(resume_schedule.name);
         perform errand_internal.record_action('resume_schedule', jsonb_build_object('schedule', resume_schedule.name));
     else
         perform errand_internal.check_known_schedule('resume_schedule', resume_schedule.name);

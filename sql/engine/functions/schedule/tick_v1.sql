@@ -1,0 +1,101 @@
+-- tick_v1: records the ticks that are due, of up to 100 schedules, and returns when to come back. Any number of
+-- schedulers and other sessions may call it: each tick is recorded once.
+--
+-- mark: the one that the last call returned, which lets this call leave out what earlier ones have dealt with; null
+-- reads all due schedules, which finds those of a transaction that stayed open for more than 2 s. A schedule that
+-- another session has locked is left out: it delays no other. A schedule whose ticks or jobs can't be made shows why as
+-- its problem, is tried again after 30 s, and is in refused with the reason.
+--
+-- Returns the database's time, the next mark, when the next schedule is due, and what it has recorded. A backend keeps
+-- the rules of a time zone as it has read them first: call it from a session that is younger than an hour. Every 10 s
+-- it records that somebody calls it, which errand.health reads. Raises ER421 if the database is a copy that nobody has
+-- adopted.
+create or replace function errand_internal.tick_v1(
+    inout mark timestamptz default null, out moment timestamptz, out due_at timestamptz, out schedules text[],
+    out ticks timestamptz[], out outcomes text[], out refused text[], out reasons text[]
+)
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_variable
+declare
+    start constant timestamptz := least(coalesce(mark, '-infinity'), now());
+    names text[];
+    one text;
+    -- What the problem of a refused schedule begins with.
+    stage text;
+    is_refused boolean := false;
+begin
+    perform errand_internal.check_home();
+    if not exists (
+        select
+        from errand.maintenance_task as task
+        where task.name = 'schedule'
+            and task.done_at between clock_timestamp() - interval '10 seconds' and clock_timestamp())
+        -- A transaction that called this may stay open.
+        and errand_internal.try_lock('schedule')
+    then
+        perform errand_internal.record_maintenance_task('schedule', clock_timestamp());
+        perform errand_internal.prune_future_ticks();
+    end if;
+    select array_agg(free.name)
+    into names
+    from (
+        select target.name
+        from errand.schedule as target
+        where target.due_at >= start and target.due_at <= now()
+        order by target.due_at
+        limit 100
+        for no key update skip locked
+    ) as free;
+    if names is not null then
+        begin
+            perform errand_internal.plan_due_schedules(names);
+            select array_agg(recorded.schedule), array_agg(recorded.tick), array_agg(recorded.outcome)
+            into schedules, ticks, outcomes
+            from errand_internal.record_due_ticks(names) as recorded;
+        exception when others then
+            is_refused := true;
+            if errand_internal.is_transient(sqlstate) then
+                raise;
+            end if;
+        end;
+    end if;
+    if is_refused then
+        -- One of them fails for all: each alone.
+        foreach one in array names loop
+            stage := '';
+            begin
+                perform errand_internal.plan_due_schedules(array[one]);
+                stage := 'its jobs are refused: ';
+                select
+                    schedules || array_agg(recorded.schedule), ticks || array_agg(recorded.tick),
+                    outcomes || array_agg(recorded.outcome)
+                into schedules, ticks, outcomes
+                from errand_internal.record_due_ticks(array[one]) as recorded;
+            exception when others then
+                if errand_internal.is_transient(sqlstate) then
+                    raise;
+                end if;
+                refused := refused || one;
+                reasons := reasons || (stage || sqlerrm);
+                update errand.schedule as target
+                set
+                    problem = stage || sqlerrm, due_at = clock_timestamp() + interval '30 seconds',
+                    next_tick = case when stage <> '' then target.next_tick end
+                where target.name = one;
+            end;
+        end loop;
+    end if;
+    mark := least(
+        now() - interval '2 seconds', (
+            select target.due_at from errand.schedule as target where target.due_at >= start order by 1 limit 1));
+    -- Of these there may be more, or ticks of theirs.
+    due_at := case
+        when cardinality(names) = 100 or cardinality(ticks) >= 200 then now()
+        else (select target.due_at from errand.schedule as target where target.due_at > now() order by 1 limit 1)
+    end;
+    moment := clock_timestamp();
+end
+$$;
