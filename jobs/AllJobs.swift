@@ -61,7 +61,7 @@ package enum AllJobs {
             case .pairing: [try ScheduleDefinition("invite_expiry", .every(.seconds(15)), job: InviteExpiry())]
             case .quotes:
                 [
-                    try ScheduleDefinition("quote_rotation", .cron(CronExpression("7 * * * *")), job: QuoteRotation()),
+                    try ScheduleDefinition("quote_rotation", .cron("7 * * * *"), job: QuoteRotation()),
                     try ScheduleDefinition("daily_quote", .every(.seconds(15)), job: DailyQuote()),
                 ]
             // It also enqueues removals that the store refused before.

@@ -1,5 +1,16 @@
 import Postgres
 
+/// The policy for missed ticks: those that no scheduler could enqueue in time.
+public enum MissedTicks: String, Sendable, Hashable, CaseIterable {
+    /// Missed ticks are recorded as skipped.
+    case skip
+    /// The newest missed tick gets a job; the others are recorded as coalesced. If a later tick is in time, its job
+    /// stands for all missed ones.
+    case latest
+    /// Each missed tick gets a job, the newest ones up to a bound.
+    case all
+}
+
 /// A schedule that the program defines. A scheduler stores it when it starts, and again after it has changed.
 ///
 /// ```swift
@@ -11,8 +22,9 @@ public struct ScheduleDefinition: Sendable {
     public enum Times: Sendable, Hashable {
         /// At whole multiples of the duration since 1970 in UTC; at least 1 s.
         case every(Duration)
-        /// On the local clock of an IANA time zone.
-        case cron(CronExpression, timeZone: String = "UTC")
+        /// On the local clock of an IANA time zone, such as `0 6 * * MON-FRI`. The database reads it: a scheduler logs
+        /// why it is refused, when it starts.
+        case cron(String, timeZone: String = "UTC")
     }
 
     /// a-z, then up to 99 of a-z 0-9 `_` `.` `-`; the name identifies the schedule, for ever.
@@ -55,7 +67,7 @@ public struct ScheduleDefinition: Sendable {
         let (cron, timeZone) =
             switch times {
             case .every(let interval): ("every \(interval.wholeMicroseconds) us", "UTC")
-            case .cron(let expression, let timeZone): (expression.description, timeZone)
+            case .cron(let expression, let timeZone): (expression, timeZone)
             }
         return Statement(
             "select errand_internal.schedule_define_v1($1, $2, $3, $4, $5, $6, $7, $8 * interval '1 microsecond', $9::int4)",

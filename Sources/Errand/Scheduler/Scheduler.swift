@@ -18,7 +18,7 @@ public struct Scheduler: Service {
     private let reads = SchedulerReads()
 
     /// - Parameters:
-    ///   - database: the database with schedules and jobs. The scheduler opens up to two connections of its own.
+    ///   - database: the database with schedules and jobs. The scheduler opens a connection of its own.
     ///   - schedules: schedules that the program defines.
     ///   - cell: the name of the database among several of this process. Metrics and log lines have it as `cell`.
     ///   - logger: for changes and failures of schedules.
@@ -36,38 +36,45 @@ public struct Scheduler: Service {
     /// Runs until a graceful shutdown or the cancellation of its task. If the database can't be reached, it waits.
     public func run() async throws {
         let stop = Signal()
-        let own = Database(
-            configuration: database.configuration.forOwnStatements, maximumConnections: 2, logger: logger)
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
-                await run(on: own, until: stop)
+                await run(until: stop)
             } onGracefulShutdown: {
                 stop.raise()
             }
         } onCancel: {
             stop.raise()
         }
-        await own.close()
     }
 
-    private func run(on database: Database, until stop: Signal) async {
-        logger.info(
-            "scheduling",
-            metadata: [
-                "schedules": .stringConvertible(definitions.count), "tzdata": "\(Zone.dataVersion ?? "unknown")",
-            ])
+    /// A session of the database keeps the rules of a time zone as it has read them first. Plans are made by younger
+    /// ones.
+    private static let sessionAge: Duration = .seconds(50 * 60)
+
+    private func makeDatabase() -> Database {
+        Database(configuration: database.configuration.forOwnStatements, maximumConnections: 1, logger: logger)
+    }
+
+    private func run(until stop: Signal) async {
+        logger.info("scheduling", metadata: ["schedules": .stringConvertible(definitions.count)])
+        var own = makeDatabase()
+        var renewal = ContinuousClock.now + Self.sessionAge
         var loop = SchedulerLoop(
-            database: database, definitions: definitions, reads: reads, cell: cell, logger: logger)
+            database: own, definitions: definitions, reads: reads, cell: cell, logger: logger)
         var backoff = Backoff()
         var throttle = LogThrottle()
         var delay = Duration.zero
         while await !stop.wait(atMost: delay) {
+            if .now >= renewal {
+                await own.close()
+                own = makeDatabase()
+                loop.database = own
+                renewal = .now + Self.sessionAge
+            }
             do {
-                delay = try await loop.untilRead > .zero ? loop.record() : loop.refresh()
-                delay = min(delay, loop.untilRead)
+                delay = try await loop.tick()
                 backoff.reset()
             } catch {
-                loop.resetClock()
                 delay = backoff.next()
                 if throttle.allowsLine() {
                     logger.warning(
@@ -76,5 +83,6 @@ public struct Scheduler: Service {
                 }
             }
         }
+        await own.close()
     }
 }

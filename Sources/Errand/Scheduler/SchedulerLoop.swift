@@ -3,35 +3,24 @@ import Logging
 import Postgres
 import Waiting
 
-/// The loop of a scheduler: reads the schedules, records the due ticks, and returns when to go on.
-///
-/// A read fetches all schedules. Between two reads the loop computes what is due. Time is the database's: it is fetched
-/// with each read, and counted on from there.
+/// The loop of a scheduler: records the due ticks, and returns when to go on. What is due, and what becomes of it, the
+/// database decides.
 struct SchedulerLoop {
-    let database: Database
-    let logger: Logger
-    let metrics: SchedulerMetrics?
+    var database: Database
+    private let logger: Logger
+    private let metrics: SchedulerMetrics?
+    private let reads: SchedulerReads
     /// Definitions that are not stored yet.
     private var definitions: [ScheduleDefinition]
-    /// As of the last read, in its order.
-    var known: [KnownSchedule] = []
-    /// When each known schedule is due. It is a separate array because it is searched before each wait.
-    var dueFrom: [Timestamp] = []
-    private let reads: SchedulerReads
-    private var clock: Clock?
+    /// Schedules that were due earlier than this are recorded; nil reads all.
+    private var mark: Timestamp?
+    private var nextWholeRead = ContinuousClock.now
     private var skew = ClockSkew()
-    private var nextRead = ContinuousClock.now
 
-    /// The time of the database's clock, and when it arrived here. Counted from there, it is never ahead.
-    private struct Clock {
-        let time: Timestamp
-        let readAt: ContinuousClock.Instant
-        /// This host's time before and after the query.
-        let host: (sent: Date, received: Date)
-    }
-
-    /// The longest delay between two reads, and so the time within which a change is noticed.
+    /// The longest delay between two calls, and so the time within which a new schedule is noticed.
     static let longestDelay: Duration = .milliseconds(900)
+    /// How often all schedules are read. A schedule that was put in a transaction of more than 2 s is found then.
+    private static let wholeReadEvery: Duration = .seconds(10)
 
     init(
         database: Database, definitions: [ScheduleDefinition], reads: SchedulerReads = SchedulerReads(),
@@ -44,90 +33,27 @@ struct SchedulerLoop {
         self.logger = logger
     }
 
-    /// The database's time, never ahead of it; nil before the first read.
-    private var now: Timestamp? {
-        clock.map { clock in
-            let since = ContinuousClock.now - clock.readAt
-            // A clock that is being corrected runs slower than this one by up to 1 in 2,000.
-            return clock.time + (since - since / 2000)
-        }
-    }
-
-    /// The delay until the next read; zero if it is due.
-    var untilRead: Duration { clock == nil ? .zero : max(.zero, nextRead - .now) }
-
-    /// Forces a read of the clock, after an error that may be the loss of the server.
-    mutating func resetClock() { clock = nil }
-
-    /// Reads the schedules, and records due ticks during and after the read. Returns the delay until the next due tick.
-    ///
-    /// Costs a query of all schedules, and a comparison for each.
-    mutating func refresh() async throws -> Duration {
+    /// Records the ticks that are due, of up to 100 schedules. Returns the delay until the next one, at most
+    /// ``longestDelay``: zero if more are due.
+    mutating func tick() async throws -> Duration {
         try await takeOverDefinitions()
-        let (begun, arrived, database) = (ContinuousClock.now, Signal(), database)
-        async let reading = Self.read(at: database, raising: arrived)
-        if clock != nil {
-            var delay = try await record()
-            while await !arrived.wait(atMost: delay) { delay = try await record() }
+        if .now >= nextWholeRead {
+            mark = nil
+            nextWholeRead = .now + Self.wholeReadEvery
         }
-        try await take(try await reading, begun: begun)
-        nextRead = begun + Self.longestDelay
-        let delay = try await record()
-        return delay
-    }
-
-    /// Records due ticks, each once. Returns the delay until the next one, at most ``longestDelay``.
-    ///
-    /// Without a due tick it sends nothing to the database.
-    mutating func record() async throws -> Duration {
-        guard let now else { return .zero }
-        let due = dueFrom.indices.filter { dueFrom[$0] <= now }.sorted { dueFrom[$0] < dueFrom[$1] }
-        try await record(due, at: now)
-        guard let soonest = dueFrom.min(), soonest < .infinity, let time = self.now else { return Self.longestDelay }
-        return max(.zero, min(Self.longestDelay, soonest - time))
-    }
-}
-
-// MARK: - Reading
-extension SchedulerLoop {
-    private struct Reading: Sendable {
-        let schedules: [StoredSchedule]
-        let clock: Clock
-    }
-
-    private static func read(at database: Database, raising arrived: Signal) async throws -> Reading {
-        defer { arrived.raise() }
-        let schedules = try StoredSchedule.read(try await database.query(StoredSchedule.all))
-        // A separate query: reading many schedules takes so long that their time would be late.
         let sent = Date.now
-        let time = try await database.query("select clock_timestamp()").scalar(Timestamp.self)
-        return Reading(schedules: schedules, clock: Clock(time: time, readAt: .now, host: (sent, .now)))
-    }
-
-    private mutating func take(_ reading: Reading, begun: ContinuousClock.Instant) async throws {
-        let clock = reading.clock
-        self.clock = clock
-        skew.log(server: clock.time, sent: clock.host.sent, received: clock.host.received, to: logger)
+        let pass = try TickPass(await database.query(TickPass.statement(after: mark)))
+        mark = pass.mark
+        skew.log(server: pass.time, sent: sent, to: logger)
         reads.add()
-        metrics?.read(at: reading.clock.time)
-        let now = reading.clock.time
-        let before = Dictionary(uniqueKeysWithValues: known.map { ($0.stored.name, $0) })
-        var reports: [Int] = []
-        known = reading.schedules.enumerated().map { index, stored in
-            guard var schedule = before[stored.name], schedule.stored.version == stored.version else {
-                let schedule = KnownSchedule(stored)
-                if case .failure(let error) = schedule.schedule {
-                    logger.error(
-                        "schedule can't be read", metadata: ["schedule": "\(stored.name)", "error": "\(error)"])
-                }
-                if schedule.isReportDue(at: now) { reports.append(index) }
-                return schedule
-            }
-            if schedule.seen(stored, begun: begun), schedule.isReportDue(at: now) { reports.append(index) }
-            return schedule
+        metrics?.read(at: pass.time)
+        for tick in pass.ticks { metrics?.recorded(tick, at: pass.time) }
+        for refusal in pass.refusals {
+            logger.error(
+                "schedule refused", metadata: ["schedule": "\(refusal.schedule)", "error": "\(refusal.reason)"])
         }
-        dueFrom = known.map { $0.isDueFrom(at: now) }
-        try await report(reports, at: now)
+        guard let due = pass.dueAt else { return Self.longestDelay }
+        return max(.zero, min(Self.longestDelay, due - pass.time))
     }
 
     private mutating func takeOverDefinitions() async throws {
@@ -144,5 +70,36 @@ extension SchedulerLoop {
             }
             definitions.removeFirst()
         }
+    }
+}
+
+/// What one call of `errand_internal.tick_v1` returns.
+private struct TickPass {
+    let mark: Timestamp
+    /// The database's time at the end of the call.
+    let time: Timestamp
+    /// When the next schedule is due; nil if none is to come.
+    let dueAt: Timestamp?
+    let ticks: [RecordedTick]
+    let refusals: [(schedule: String, reason: String)]
+
+    static func statement(after mark: Timestamp?) -> Statement {
+        Statement(
+            """
+            select mark, moment, due_at, schedules, ticks, outcomes, refused, reasons
+            from errand_internal.tick_v1($1)
+            """, [mark]
+        ).prepared
+    }
+
+    init(_ rows: Rows) throws {
+        let (schedules, times, outcomes, refused, reasons): ([String]?, [Timestamp]?, [String]?, [String]?, [String]?)
+        (mark, time, dueAt, schedules, times, outcomes, refused, reasons) = try rows[0].decode(
+            Timestamp.self, Timestamp.self, Timestamp?.self, [String]?.self, [Timestamp]?.self, [String]?.self,
+            [String]?.self, [String]?.self)
+        ticks = zip(schedules ?? [], zip(times ?? [], outcomes ?? [])).map { schedule, tick in
+            RecordedTick(schedule: schedule, tick: tick.0, outcome: tick.1)
+        }
+        refusals = zip(refused ?? [], reasons ?? []).map { ($0, $1) }
     }
 }

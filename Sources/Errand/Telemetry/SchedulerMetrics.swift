@@ -25,13 +25,23 @@ struct SchedulerMetrics: Sendable {
     private static let start = 946_684_800.0
 
     /// This scheduler recorded a tick. Its job, if any, is available since `now`.
-    func recorded(_ tick: CatchUp.Decision, of schedule: String, at now: Timestamp) {
+    func recorded(_ tick: RecordedTick, at now: Timestamp) {
         Counter(
             label: "errand_scheduler_ticks_total",
-            dimensions: [("schedule", schedule), ("outcome", tick.outcome.rawValue)], factory: factory
+            dimensions: [("schedule", tick.schedule), ("outcome", tick.outcome)], factory: factory
         ).increment()
-        if tick.outcome.givesJob {
+        if tick.givesJob {
             lateness.recordMicroseconds(max(0, now.microseconds - tick.tick.microseconds))
         }
     }
+}
+
+/// A tick that a call has recorded.
+struct RecordedTick: Sendable, Hashable {
+    let schedule: String
+    let tick: Timestamp
+    /// One of those of `errand.schedule_ticks`.
+    let outcome: String
+
+    var givesJob: Bool { outcome == "enqueued" || outcome == "late" }
 }
