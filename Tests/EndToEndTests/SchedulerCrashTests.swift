@@ -21,12 +21,7 @@ import Testing
                 while !scheduler.output.contains("scheduling") { try await Task.sleep(for: .milliseconds(10)) }
             }
             // Four days are due at the same time.
-            try await database.execute(
-                """
-                update errand.schedule
-                set last_tick = date_trunc('hour', now()) - interval '100 hours'
-                where name ~ '^hourly'
-                """)
+            try await database.setLastTick("date_trunc('hour', now()) - interval '100 hours'", of: "hourly%")
             func recorded(_ count: Int) async throws {
                 let isThere = "count(*) >= \(count) from errand.tick where schedule ~ '^hourly'"
                 #expect(try await database.becomes(isThere, within: .seconds(60)))

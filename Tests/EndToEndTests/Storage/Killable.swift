@@ -7,6 +7,7 @@ import SystemPackage
 /// A separate cluster, whose server can be killed without harm to other tests.
 struct KillableCluster {
     let folder: URL
+    private var zones: URL?
     private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../../scripts/cluster.sh").standardizedFileURL.path
 
@@ -16,7 +17,10 @@ struct KillableCluster {
     }
 
     /// A copy of a cluster that was created and migrated once for all tests, which takes a fraction of the time.
-    static func migrated() async throws -> KillableCluster {
+    ///
+    /// - Parameter zones: a folder that its server reads time zones from, instead of the system's. Only root can mount
+    ///   it.
+    static func migrated(zones: URL? = nil) async throws -> KillableCluster {
         let original = try await template.value
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cluster-\(UUID().uuidString)")
         // The server's user writes its log there.
@@ -26,7 +30,7 @@ struct KillableCluster {
             cp -a '\(original.path)/data' '\(folder.path)/data'
             chown --reference '\(original.path)/data' '\(folder.path)'
             """)
-        let cluster = KillableCluster(folder: folder)
+        let cluster = KillableCluster(folder: folder, zones: zones)
         try await cluster.start()
         return cluster
     }
@@ -45,7 +49,10 @@ struct KillableCluster {
     /// The template's folder, which is deleted with the end of the process.
     private static let deleted = Mutex("")
 
-    private init(folder: URL) { self.folder = folder }
+    private init(folder: URL, zones: URL?) {
+        self.folder = folder
+        self.zones = zones
+    }
 
     /// A standby of `primary` that accepts reads.
     init(copying primary: KillableCluster) async throws {
@@ -83,8 +90,13 @@ struct KillableCluster {
         defer { try? FileManager.default.removeItem(atPath: path) }
         // Into a file, not a pipe: the server that it starts would hold a pipe open.
         let file = try FileDescriptor.open(path, .writeOnly, options: .create, permissions: .ownerReadWrite)
+        var command = [Self.script, action, folder.path]
+        if let zones {
+            let mount = #"mount --bind "$1" /usr/share/zoneinfo && shift && exec "$@""#
+            command = ["/usr/bin/unshare", "--mount", "sh", "-c", mount, "sh", zones.path] + command
+        }
         let result = try await Subprocess.run(
-            .path(FilePath(Self.script)), arguments: [action, folder.path],
+            .path(FilePath(command[0])), arguments: Arguments(Array(command.dropFirst())),
             environment: .custom(["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]),
             output: .fileDescriptor(file, closeAfterSpawningProcess: false),
             error: .fileDescriptor(file, closeAfterSpawningProcess: true))

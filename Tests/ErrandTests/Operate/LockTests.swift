@@ -114,8 +114,7 @@ import Testing
             "select errand_internal.rescue_v1(0)",
             "select errand_internal.release_crashed_v1()", "select errand_internal.refresh_statistics_v1('0 s')",
             "select errand_internal.heartbeat_v1(array[1], 1, '{}', null)",
-            "select errand_internal.schedule_report_v1('s', 1, now(), null)",
-            "select errand_internal.record_ticks_v1('{s}', '{1}', array[now()], '{enqueued}', array[now()], '{null}')",
+            "select errand_internal.tick_v1()",
             "select errand_internal.leave_v1(1, true)", "set constraints all immediate",
         ] {
             try await transaction.execute(Statement(call))
@@ -129,6 +128,7 @@ import Testing
             "update errand.queue set paused_until = now()",
             "select errand.pause_queue('other', 'x', now() + interval '1 hour', force => true)",
             "select errand.circuit_open('apns', 'x')", "select errand.put_schedule('s', 'every 1 h', 'noop')",
+            "update errand.schedule set last_tick = now() - interval '2 h', due_at = now()",
             """
             insert into errand.failed (
                 id, created_at, run_at, priority, attempt, max_attempts, crashes, queue, kind, payload, error)

@@ -18,15 +18,16 @@ import Testing
             #expect(try await database.text(isUp) == "0")
             try await database.execute("select errand.put_schedule('nightly', '0 3 * * *', 'noop')")
             #expect(try await database.text(late) == "", "it was put this moment")
+            #expect(
+                try await database.text("select next_tick > now() from errand.schedules") == "true",
+                "it is planned without a scheduler")
             try await database.execute(
-                """
-                update errand.schedule set changed_at = changed_at - interval '2 min', last_tick = last_tick - interval '2 min'
-                """)
-            #expect(try await database.text(late) == "schedule|nightly|no scheduler has read it: does one run?")
+                "update errand.schedule set next_tick = now() - interval '2 min', due_at = now() - interval '2 min'")
+            #expect(try await database.text(late) == "schedule|nightly|late: does a scheduler run?")
 
             var loop = SchedulerLoop(
                 database: database, definitions: [], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            _ = try await loop.refresh()
+            _ = try await loop.tick()
             #expect(try await database.text(late) == "")
             #expect(try await database.text("select ok from (\(health)) as checked") == "true")
             #expect(try await database.text(isUp) == "1")

@@ -90,7 +90,12 @@ import Testing
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.put_schedule('fast', 'every 1 s', 'noop')")
             try await database.execute(
-                "update errand.schedule set last_tick = now() + interval '1 day', next_tick = now() + interval '1 day'")
+                """
+                update errand.schedule
+                set
+                    last_tick = now() + interval '1 day', next_tick = now() + interval '1 day',
+                    due_at = now() + interval '1 day'
+                """)
             try await database.execute(
                 """
                 insert into errand.tick (tick, schedule, outcome, job_id)
@@ -100,7 +105,7 @@ import Testing
             var loop = SchedulerLoop(database: database, definitions: [], logger: Logger(label: "test"))
             #expect(
                 try await database.becomes("exists (select from errand.tick where outcome = 'enqueued')") {
-                    _ = try await loop.refresh()
+                    _ = try await loop.tick()
                 })
             #expect(try await database.word("select bool_and(last_tick <= now())::text from errand.schedule") == "true")
             #expect(
@@ -116,7 +121,7 @@ import Testing
                 ("statistics", "errand_internal.refresh_statistics_v1()"),
                 ("prune", "errand_internal.prune_v1('1 hour') is not null"),
                 ("rescue", "(select count(*) = 1 from errand_internal.rescue_v1())"),
-                ("schedule", "(select count(*) = 0 from errand_internal.schedules_v1())"),
+                ("schedule", "(select ticks is null from errand_internal.tick_v1())"),
             ] {
                 try await database.execute("delete from errand.maintenance_task")
                 try await database.execute(

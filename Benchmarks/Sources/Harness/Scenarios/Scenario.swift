@@ -88,6 +88,7 @@ extension [any Scenario] {
             Memory(batches: isFull ? 10 : 4, batch: isFull ? 100_000 : 50_000),
             Idle(),
             SchedulerTicks(schedules: 10_000, duration: isFull ? 120 : 30),
+            SchedulerTicks(schedules: 10_000, duration: isFull ? 120 : 30, held: isFull ? 600 : 120),
             Images(),
             LatencyImages(duration: isFull ? 60 : 15),
         ]

@@ -9,14 +9,18 @@ struct SchedulerTicks: Scenario {
     let schedules: Int
     /// Seconds.
     let duration: Int
-    let name = "scheduler"
+    /// Seconds for which a session has held a snapshot when the measurement begins; nil for none.
+    var held: Int?
+    var name: String { held == nil ? "scheduler" : "scheduler-held" }
     let peers = Peers.none
-    let comparesCommits = false
     let isRepeated = false
-    var about: String { "\(schedules) schedules and one scheduler: from each tick to its enqueue, for \(duration) s" }
+    var about: String {
+        "\(schedules) schedules and one scheduler: from each tick to its enqueue, for \(duration) s"
+            + (held.map { ", after a snapshot was held for \($0) s" } ?? "")
+    }
     /// It has enqueued nothing before, nor read its schedules.
     private let warmUp = 10
-    var seconds: Double { Double(duration + warmUp) + Double(schedules) / 500 }
+    var seconds: Double { Double(duration + warmUp + (held ?? 0)) + Double(schedules) / 500 }
 
     func run(_ contender: Contender, in context: RunContext) async throws -> [String: Values] {
         try await context.withDatabase(for: contender) { runDatabase in
@@ -25,7 +29,11 @@ struct SchedulerTicks: Scenario {
             try await context.cluster.checkpoint()
             return try await Service(["scheduler"], of: contender, in: context).running(on: runDatabase.url) {
                 process in
-                ["": try await measure(process, in: context, runDatabase)]
+                guard let held else { return ["": try await measure(process, in: context, runDatabase)] }
+                return try await runDatabase.holding("select 1") {
+                    try await Task.sleep(for: .seconds(held))
+                    return ["": try await measure(process, in: context, runDatabase)]
+                }
             }
         }
     }
