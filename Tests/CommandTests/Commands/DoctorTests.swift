@@ -40,7 +40,7 @@ import Testing
                 values ('host:1', '0.1', '{default}', '{noop}', interval '1 hour')
                 """
             )
-            try await database.execute("select errand_internal.schedules_v1()")
+            try await database.execute("select errand_internal.tick_v1()")
             try await withLogin(in: "errand_worker, errand_monitor", of: configuration, on: database) { login, _ in
                 let (code, lines) = try await examine(settings.merging(login) { $1 })
                 #expect(lines.filter { $0.result != "ok" } == [])
@@ -56,7 +56,7 @@ import Testing
                 "database", "tls", "writes", "settings", "schema", "home", "roles", "rights", "clock",
                 "wake-ups", "workers", "scheduler", "housekeeping", "cell", "moves", "stuck jobs", "failures",
                 "circuits", "guards", "partitions", "vacuum horizon", "locks", "notifications", "overdue",
-                "kinds", "paused", "time zones", "storage", "pushes", "image program", "image formats", "fonts",
+                "kinds", "paused", "storage", "pushes", "image program", "image formats", "fonts",
                 "address",
             ])
         let formats = "reads jpeg, png, webp, gif, heic, avif; writes jpeg, webp, avif"
@@ -130,7 +130,7 @@ import Testing
         let first = try #require(lines.first)
         #expect(first.check == "database" && first.result == "failed")
         #expect(first.fix?.hasPrefix("start PostgreSQL") == true)
-        #expect(lines.dropFirst().map(\.check).first == "time zones")
+        #expect(lines.dropFirst().map(\.check).first == "storage")
         #expect(!lines.contains { $0.detail.contains("hunter2") })
     }
 

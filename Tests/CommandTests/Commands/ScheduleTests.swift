@@ -6,14 +6,20 @@ import Testing
 @testable import Command
 
 @Suite("errand schedule") struct ScheduleTests {
-    @Test("preview needs no database, and shows both clocks at clock changes")
+    @Test("preview shows both clocks at clock changes, and refuses what is no schedule")
     func preview() async throws {
+        try await withTestDatabase { _, configuration in
+            try await preview(settings: reaching(configuration))
+        }
+    }
+
+    private func preview(settings: [String: String]) async throws {
         let arguments = [
             "schedule", "preview", "--cron", "30 2 * * *", "--time-zone", "Europe/Paris", "--after",
             "2026-10-24T00:00:00Z",
             "--count", "3",
         ]
-        let machine = try await Program.run(arguments + ["--json"])
+        let machine = try await Program.run(arguments + ["--json"], settings: settings)
         #expect(machine.code == 0)
         struct Tick: Decodable, Equatable { let utc: String, local: String }
         #expect(
@@ -22,7 +28,7 @@ import Testing
                 Tick(utc: "2026-10-25T00:30:00Z", local: "2026-10-25T02:30:00+02:00"),
                 Tick(utc: "2026-10-26T01:30:00Z", local: "2026-10-26T02:30:00+01:00"),
             ])
-        let people = try await Program.run(arguments)
+        let people = try await Program.run(arguments, settings: settings)
         #expect(
             people.output == """
                 UTC                   LOCAL                      NOTE
@@ -31,14 +37,26 @@ import Testing
                 2026-10-26T01:30:00Z  2026-10-26T02:30:00+01:00  -
 
                 """)
+        let fraction = ["schedule", "preview", "--cron", "every 1500 ms", "--time-zone", "America/St_Johns"]
+        let halves = try await Program.run(
+            fraction + ["--after", "2026-11-28T00:00:00Z", "--count", "2", "--json"], settings: settings)
+        #expect(
+            halves.output
+                == #"[{"local":"2026-11-27T20:30:01.500000-03:30","utc":"2026-11-28T00:00:01.500000Z"},"#
+                + #"{"local":"2026-11-27T20:30:03-03:30","utc":"2026-11-28T00:00:03Z"}]"# + "\n")
+        for (arguments, reason) in [
+            (["--cron", "0 25 * * *"], "hour: expected * or 0 to 23, got 25"),
+            (["--cron", "@daily", "--time-zone", "Mars/Olympus"], "time zone: expected an IANA name"),
+        ] {
+            let program = try await Program.run(["schedule", "preview"] + arguments, settings: settings)
+            #expect(program.code == 1)
+            #expect(program.error.contains(reason))
+        }
     }
 
     @Test(
-        "what is no schedule ends with 64, and says which field, what was expected and what came",
+        "wrong arguments end with 64, and the error says what was expected and what came",
         arguments: [
-            (["--cron", "0 25 * * *"], "hour: expected * or 0 to 23, got 25"),
-            (["--cron", "0 0 30 2 *"], "cron: expected a date that comes, got 0 0 30 2 *"),
-            (["--cron", "@daily", "--time-zone", "Mars/Olympus"], "time zone: expected an IANA name"),
             (
                 ["--cron", "@daily", "--after", "soon"],
                 "--after: expected a time such as 2026-10-24T00:00:00Z, got 'soon'"

@@ -13,7 +13,6 @@ struct Diagnostics: Sendable {
 
     var checks: [@Sendable () async -> [Finding]] {
         var checks: [@Sendable () async -> [Finding]] = [checkDatabase]
-        if role.runsSchedules { checks.append(checkZones) }
         // A malformed ERRAND_APPS is a finding of the database checks.
         let apps = (try? environment.jobApps()) ?? []
         if role.runsJobs {
@@ -42,16 +41,6 @@ struct Diagnostics: Sendable {
 
 // MARK: - This host
 extension Diagnostics {
-    @Sendable private func checkZones() async -> [Finding] {
-        do {
-            _ = try Zone(named: "Europe/Paris")
-            return [.ok("time zones", "tzdata \(Zone.dataVersion ?? "of an unknown version")")]
-        } catch {
-            let detail = "this host has no time-zone data: Europe/Paris can't be read from /usr/share/zoneinfo"
-            return [.fail("time zones", detail, fix: "apt-get install tzdata")]
-        }
-    }
-
     @Sendable private func checkStorage() async -> [Finding] {
         let name = "storage"
         do {

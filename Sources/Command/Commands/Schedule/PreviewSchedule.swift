@@ -6,7 +6,7 @@ import Postgres
 struct PreviewSchedule: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "preview",
-        abstract: "Show the next ticks of a stored schedule, or of a cron expression without a database.",
+        abstract: "Show the next ticks of a stored schedule, or of a cron expression.",
         discussion: """
             errand schedule preview --cron '30 2 * * *' --time-zone Europe/Paris --after 2026-10-24T00:00:00Z --json
             errand schedule preview --cron 'every 90 s' --count 3
@@ -41,24 +41,29 @@ struct PreviewSchedule: AsyncParsableCommand {
         if let after, start == nil {
             throw ValidationError("--after: expected a time such as 2026-10-24T00:00:00Z, got '\(after.prefix(100))'")
         }
-        if cron != nil { _ = try read() }
     }
 
     func run() async throws {
-        let schedule: Schedule
-        let zone: Zone
-        if let name {
-            (schedule, zone) = try await ScheduleCommand.withSchedule(name) { connection in
-                try await stored(name, on: connection)
+        let ticks =
+            if let name {
+                try await ScheduleCommand.withSchedule(name) { try await coming(of: name, on: $0) }
+            } else {
+                try await Environment.load().withConnection { try await coming(of: nil, on: $0) }
             }
-        } else {
-            (schedule, zone) = try read()
-        }
-        let ticks = schedule.preview(after: start ?? Timestamp(Date()), count: count, in: zone)
         if json { return print(try Command.json(ticks)) }
         var table = TextTable(head: ["UTC", "LOCAL", "NOTE"], whole: ["UTC", "LOCAL", "NOTE"])
         for tick in ticks { table.add(tick.utc, tick.local, tick.note) }
         print(table)
+    }
+
+    /// A tick to come, as people and programs read it.
+    private struct Tick: Encodable, Sendable {
+        /// `2026-10-25T00:30:00Z`
+        let utc: String
+        /// `2026-10-25T02:30:00+02:00`
+        let local: String
+        /// A note for a tick near a change of clocks; nil otherwise.
+        let note: String?
     }
 
     /// Nil if `--after` isn't given, or is no time.
@@ -66,24 +71,32 @@ struct PreviewSchedule: AsyncParsableCommand {
         after.flatMap { try? Date($0, strategy: .iso8601) }.map { Timestamp($0) }
     }
 
-    private func read() throws -> (Schedule, Zone) {
-        do {
-            return (try Schedule(cron ?? "", timeZone: timeZone), try Zone(named: timeZone))
-        } catch {
-            throw ValidationError("\(error)")
-        }
-    }
-
-    private func stored(_ name: String, on connection: Connection) async throws -> (Schedule, Zone) {
+    private func coming(of name: String?, on connection: Connection) async throws -> [Tick] {
+        let call =
+            name == nil
+            ? "errand.next_ticks($1, $2, coalesce($3, now()), $4::int4)"
+            : "errand.preview_schedule($1, $4::int4, coalesce($3, now()))"
+        // A fraction of a second is shown only where there is one, and so are the seconds of an offset.
         let rows = try await connection.query(
-            Statement("select cron, time_zone from errand.schedules where name = $1", [name]))
-        guard let (cron, timeZone) = try rows.first?.decode(String.self, String.self) else {
-            throw Failure(code: Failure.failed, "there is no schedule '\(name)'")
-        }
-        do {
-            return (try Schedule(cron, timeZone: timeZone), try Zone(named: timeZone))
-        } catch {
-            throw Failure(code: Failure.failed, "schedule '\(name)': \(error)")
+            Statement(
+                """
+                select
+                    regexp_replace(to_char(utc, shape), '\\.0+$', '') || 'Z',
+                    regexp_replace(to_char(local, shape), '\\.0+$', '')
+                        || case when local < utc then '-' else '+' end
+                        || regexp_replace(to_char(greatest(local - utc, utc - local), 'HH24:MI:SS'), ':00$', ''),
+                    note
+                from (
+                    select tick at time zone 'UTC' as utc, local, note, 'YYYY-MM-DD"T"HH24:MI:SS.US' as shape
+                    from \(call)
+                    -- Both calls get all arguments.
+                    where $2::text is not null
+                ) as coming
+                """,
+                [name ?? cron, timeZone, start, count]))
+        return try rows.map { row in
+            let (utc, local, note) = try row.decode(String.self, String.self, String?.self)
+            return Tick(utc: utc, local: local, note: note)
         }
     }
 }
