@@ -44,6 +44,9 @@ struct ZoneFileTests {
         let end = ContinuousClock.now + .seconds(12)
         while .now < end {
             for session in [older, newer] {
+                // Each plans anew by its own rules.
+                try await session.execute("update errand.schedule_plan set renew_at = now()")
+                try await session.execute("update errand.schedule set due_at = now()")
                 try await session.execute("select errand.tick_schedules()")
                 try await Task.sleep(for: .milliseconds(100))
             }
@@ -57,13 +60,14 @@ struct ZoneFileTests {
         await newer.close()
     }
 
-    /// The file of the zone Test/Land, whose clock is this many seconds ahead of UTC.
+    /// The file of the zone Test/Land, whose clock is this many seconds ahead of UTC. PostgreSQL refuses as `timezone` a
+    /// zone that was no whole minute ahead in 2000.
     private func write(offset: Int, in zones: URL) async throws {
         let time = String(format: "%d:%02d:%02d", offset / 3600, offset / 60 % 60, offset % 60)
         try await shell(
             """
             mkdir -p '\(zones.path)/Test'
-            printf 'Zone Land %s - TST\\n' '\(time)' | PATH=$PATH:/usr/sbin zic -d '\(zones.path)/Test.new' -
+            printf 'Zone Land 1:00 - TST 2020\\n %s - TST\\n' '\(time)' | PATH=$PATH:/usr/sbin zic -d '\(zones.path)/Test.new' -
             mv '\(zones.path)/Test.new/Land' '\(zones.path)/Test/Land'
             chmod 644 '\(zones.path)/Test/Land'
             """)
