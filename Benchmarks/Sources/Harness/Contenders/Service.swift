@@ -14,7 +14,8 @@ struct Service: Sendable {
         let settings = environment.map { "\($0)=\($1)" }.sorted()
         // `env` becomes the program: the process is the same.
         program = Contender(
-            name: "errand", command: ["/usr/bin/env"] + settings + [context.programs.appending("errand").string],
+            name: "errand",
+            command: ["/usr/bin/env"] + settings + [context.programs(of: contender).appending("errand").string],
             log: contender.log)
         self.arguments = arguments
     }

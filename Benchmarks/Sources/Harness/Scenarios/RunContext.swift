@@ -42,13 +42,17 @@ struct RunContext: Sendable {
         return min(count, Int(min(possible * (isFull ? 20 : 3), Double(count))))
     }
 
+    /// The folder of a contender's own Errand.
+    func programs(of contender: Contender) -> FilePath {
+        contender.name == Field.before ? before ?? programs : programs
+    }
+
     /// Runs the program `errand bench` of a contender on a database and returns its JSON.
     func errandBench<T: Decodable>(
         _ arguments: [String], of contender: Contender, on url: String, as type: T.Type
     ) async throws -> T {
-        let folder = contender.name == Field.before ? before ?? programs : programs
         let result = try await Subprocess.run(
-            .path(folder.appending("errand")), arguments: Arguments(["bench", "--json"] + arguments),
+            .path(programs(of: contender).appending("errand")), arguments: Arguments(["bench", "--json"] + arguments),
             environment: .inherit.updating(["DATABASE_URL": url]),
             output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
         guard result.terminationStatus.isSuccess else {
