@@ -5,30 +5,47 @@
 -- max_catch_up. Of those that get no job, the newest 1,000 are recorded. Takes up to 200 ticks, oldest first; the
 -- others of their schedules stay due.
 --
--- The caller has locked the schedules. Returns what this call has recorded; a tick may be on record already, also by an
--- earlier schedule of this name. Takes some 70 us a tick, of which the enqueue takes 35 to 50.
-create or replace function errand_internal.record_due_ticks(schedules text[])
-returns table (schedule text, tick timestamptz, outcome text)
-language plpgsql
-set search_path = pg_catalog, errand, pg_temp
-set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
-as $$
+-- A schedule is planned anew first if its plan has ended or is too old, if nothing of it is due, or if a due tick isn't
+-- at the local time that was planned: the rules of its zone have changed.
+--
+-- The caller has locked the schedules. Returns what this call has recorded, as arrays; a tick may be on record already,
+-- also by an earlier schedule of this name. Takes some 70 us a tick, of which the enqueue takes 35 to 50. Raises what
+-- errand_internal.plan_schedule and errand.enqueue raise.
+create or replace function errand_internal.record_due_ticks(
+    inout schedules text[], out ticks timestamptz[], out outcomes text[]
+)
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
+declare
+    outdated text[];
+    due text[];
+    more record;
 begin
-    return query
-    with due as materialized (
+    with planned as materialized (
         select
-            target.name, target.kind, target.payload, target.queue, target.missed, target.max_catch_up,
-            target.paused_at is not null as is_paused, plan.renew_at,
-            plan.ticks[index] as tick, plan.locals[index] as local, plan.ticks[index + 1] as next_tick,
-            last - index + 1 as rank,
+            target.name, target.due_at, target.kind, target.payload, target.queue, target.missed, target.max_catch_up,
+            target.paused_at is not null as is_paused, plan.renew_at, plan.ticks, plan.locals, first, last,
             -- width_bucket counts what is not later than a time.
-            last - width_bucket(now() - target.max_lateness - interval '1 microsecond', plan.ticks) as in_time
-        from unnest(schedules) as mine (name)
-        join errand.schedule as target on target.name = mine.name
-        join errand.schedule_plan as plan on plan.schedule = mine.name
-        cross join width_bucket(now(), plan.ticks) as last
-        cross join generate_series(width_bucket(target.last_tick, plan.ticks) + 1, last) as index
+            last - width_bucket(now() - target.max_lateness - interval '1 microsecond', plan.ticks) as in_time,
+            plan.schedule is null or plan.renew_at <= now() or last = cardinality(plan.ticks) or last < first
+                or target.every is null and exists (
+                    select
+                    from generate_series(first, last) as index
+                    where plan.ticks[index] at time zone target.time_zone <> plan.locals[index]
+                ) as is_outdated
+        from errand.schedule as target
+        left join errand.schedule_plan as plan on plan.schedule = target.name
+        cross join lateral (
+            select width_bucket(target.last_tick, plan.ticks) + 1 as first, width_bucket(now(), plan.ticks) as last
+        ) as due
+        where target.name = any (record_due_ticks.schedules)
+    ), due as (
+        select
+            planned.*, ticks[index] as tick, locals[index] as local, ticks[index + 1] as next_tick,
+            last - index + 1 as rank
+        from planned
+        cross join generate_series(first, last) as index
+        where not is_outdated
     ), decided as (
         select
             due.*,
@@ -49,13 +66,14 @@ begin
         ) as allowed
     ), taken as materialized (
         select
-            decided.*,
-            exists (
-                select from errand.tick as past where past.schedule = decided.name and past.tick = decided.tick
-            ) as was_recorded
+            name, kind, payload, queue, is_paused, renew_at, tick, local, next_tick, outcome,
+            -- The planner would make a hash table of all ticks for exists (…).
+            (
+                select true from errand.tick as past where past.schedule = decided.name and past.tick = decided.tick
+            ) is not null as was_recorded
         from decided
         where outcome is not null
-        order by min(decided.tick) over (partition by decided.name), decided.name, decided.tick
+        order by due_at, name, tick
         limit 200
     ), enqueued as materialized (
         select
@@ -83,9 +101,28 @@ begin
         ) as newest
         where target.name = newest.name
     )
-    select name, tick, outcome
-    from taken
-    where not was_recorded
-    order by tick, name;
+    select
+        array_agg(name) filter (where tick is not null), array_agg(tick) filter (where tick is not null),
+        array_agg(outcome) filter (where tick is not null), array_agg(name) filter (where tick is null)
+    into schedules, ticks, outcomes, outdated
+    from (
+        select name, tick, outcome
+        from taken
+        where not was_recorded
+        union all
+        select name, null, null
+        from planned
+        where is_outdated
+    ) as result;
+    if outdated is not null then
+        perform errand_internal.plan_schedule(name) from unnest(outdated) as name;
+        due := array(select name from errand.schedule where name = any (outdated) and due_at <= now());
+        if due <> '{}' then
+            select * into more from errand_internal.record_due_ticks(due);
+            schedules := schedules || more.schedules;
+            ticks := ticks || more.ticks;
+            outcomes := outcomes || more.outcomes;
+        end if;
+    end if;
 end
 $$;

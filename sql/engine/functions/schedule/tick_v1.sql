@@ -6,17 +6,21 @@
 -- another session has locked is left out: it delays no other. A schedule whose ticks or jobs can't be made shows why as
 -- its problem, is tried again after 30 s, and is in refused with the reason.
 --
+-- Without a mark, it records at most every 10 s that somebody calls it, which errand.health reads, and repairs ticks
+-- that lie in the future (errand_internal.prune_future_ticks).
+--
 -- Returns the database's time, the next mark, when the next schedule is due, and what it has recorded. A backend keeps
--- the rules of a time zone as it has read them first: call it from a session that is younger than an hour. Every 10 s
--- it records that somebody calls it, which errand.health reads. Raises ER421 if the database is a copy that nobody has
--- adopted.
+-- the rules of a time zone as it has read them first: call it from a session that is younger than an hour. Raises ER421
+-- if the database is a copy that nobody has adopted.
 create or replace function errand_internal.tick_v1(
     inout mark timestamptz default null, out moment timestamptz, out due_at timestamptz, out schedules text[],
     out ticks timestamptz[], out outcomes text[], out refused text[], out reasons text[]
 )
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
-set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
@@ -26,40 +30,36 @@ declare
     -- What the problem of a refused schedule begins with.
     stage text;
     is_refused boolean := false;
+    recorded record;
 begin
     perform errand_internal.check_home();
-    if not exists (
-        select
-        from errand.maintenance_task as task
-        where task.name = 'schedule'
-            and task.done_at between clock_timestamp() - interval '10 seconds' and clock_timestamp())
+    if mark is null
+        and not exists (
+            select
+            from errand.maintenance_task as task
+            where task.name = 'schedule'
+                and task.done_at between clock_timestamp() - interval '10 seconds' and clock_timestamp())
         -- A transaction that called this may stay open.
         and errand_internal.try_lock('schedule')
     then
         perform errand_internal.record_maintenance_task('schedule', clock_timestamp());
         perform errand_internal.prune_future_ticks();
     end if;
-    select array_agg(free.name)
-    into names
-    from (
+    names := array(
         select target.name
         from errand.schedule as target
         where target.due_at >= start and target.due_at <= now()
         order by target.due_at
         limit 100
-        for no key update skip locked
-    ) as free;
-    if names is not null then
+        for no key update skip locked);
+    if names <> '{}' then
         begin
-            perform errand_internal.plan_due_schedules(names);
-            select array_agg(recorded.schedule), array_agg(recorded.tick), array_agg(recorded.outcome)
-            into schedules, ticks, outcomes
-            from errand_internal.record_due_ticks(names) as recorded;
+            select * into schedules, ticks, outcomes from errand_internal.record_due_ticks(names);
         exception when others then
-            is_refused := true;
             if errand_internal.is_transient(sqlstate) then
                 raise;
             end if;
+            is_refused := true;
         end;
     end if;
     if is_refused then
@@ -67,13 +67,12 @@ begin
         foreach one in array names loop
             stage := '';
             begin
-                perform errand_internal.plan_due_schedules(array[one]);
+                perform errand_internal.plan_schedule(one);
                 stage := 'its jobs are refused: ';
-                select
-                    schedules || array_agg(recorded.schedule), ticks || array_agg(recorded.tick),
-                    outcomes || array_agg(recorded.outcome)
-                into schedules, ticks, outcomes
-                from errand_internal.record_due_ticks(array[one]) as recorded;
+                select * into recorded from errand_internal.record_due_ticks(array[one]);
+                schedules := schedules || recorded.schedules;
+                ticks := ticks || recorded.ticks;
+                outcomes := outcomes || recorded.outcomes;
             exception when others then
                 if errand_internal.is_transient(sqlstate) then
                     raise;
@@ -88,14 +87,15 @@ begin
             end;
         end loop;
     end if;
-    mark := least(
-        now() - interval '2 seconds', (
-            select target.due_at from errand.schedule as target where target.due_at >= start order by 1 limit 1));
-    -- Of these there may be more, or ticks of theirs.
-    due_at := case
-        when cardinality(names) = 100 or cardinality(ticks) >= 200 then now()
-        else (select target.due_at from errand.schedule as target where target.due_at > now() order by 1 limit 1)
-    end;
+    select
+        least(now() - interval '2 seconds', oldest.due_at),
+        -- Of these there may be more, or ticks of theirs.
+        case when cardinality(names) = 100 or cardinality(ticks) >= 200 then now() else coming.due_at end
+    into mark, due_at
+    from (select min(target.due_at) as due_at from errand.schedule as target where target.due_at >= start) as oldest
+    cross join (
+        select min(target.due_at) as due_at from errand.schedule as target where target.due_at > now()
+    ) as coming;
     moment := clock_timestamp();
 end
 $$;
