@@ -16,7 +16,7 @@ begin
     loop
         select due_at, coalesce(cardinality(ticks), 0) as ticks into pass from errand_internal.tick_v1();
         recorded := recorded + pass.ticks;
-        exit when pass.ticks = 0 or pass.due_at is distinct from now();
+        exit when pass.due_at is distinct from now();
     end loop;
     return recorded;
 end

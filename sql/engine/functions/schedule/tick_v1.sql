@@ -2,7 +2,7 @@
 -- schedulers and other sessions may call it: each tick is recorded once.
 --
 -- mark: the one that the last call returned, which lets this call leave out what earlier ones have dealt with; null
--- reads all due schedules, which finds those of a transaction that stayed open for more than 2 s. A schedule that
+-- reads all due schedules, which finds those of a transaction that stayed open for more than 0.5 s. A schedule that
 -- another session has locked is left out: it delays no other. A schedule whose ticks or jobs can't be made shows why as
 -- its problem, is tried again after 30 s, and is in refused with the reason.
 --
@@ -25,6 +25,7 @@ as $$
 #variable_conflict use_variable
 declare
     start constant timestamptz := least(coalesce(mark, '-infinity'), now());
+    row_ids tid[];
     names text[];
     one text;
     -- What the problem of a refused schedule begins with.
@@ -45,16 +46,19 @@ begin
         perform errand_internal.record_maintenance_task('schedule', clock_timestamp());
         perform errand_internal.prune_future_ticks();
     end if;
-    names := array(
-        select target.name
+    select array_agg(free.ctid), array_agg(free.name)
+    into row_ids, names
+    from (
+        select target.ctid, target.name
         from errand.schedule as target
         where target.due_at >= start and target.due_at <= now()
         order by target.due_at
         limit 100
-        for no key update skip locked);
-    if names <> '{}' then
+        for no key update skip locked
+    ) as free;
+    if names is not null then
         begin
-            select * into schedules, ticks, outcomes from errand_internal.record_due_ticks(names);
+            select * into schedules, ticks, outcomes from errand_internal.record_due_ticks(row_ids);
         exception when others then
             if errand_internal.is_transient(sqlstate) then
                 raise;
@@ -69,7 +73,10 @@ begin
             begin
                 perform errand_internal.plan_schedule(one);
                 stage := 'its jobs are refused: ';
-                select * into recorded from errand_internal.record_due_ticks(array[one]);
+                select *
+                into recorded
+                from errand_internal.record_due_ticks(
+                    array(select target.ctid from errand.schedule as target where target.name = one));
                 schedules := schedules || recorded.schedules;
                 ticks := ticks || recorded.ticks;
                 outcomes := outcomes || recorded.outcomes;
@@ -87,15 +94,17 @@ begin
             end;
         end loop;
     end if;
-    select
-        least(now() - interval '2 seconds', oldest.due_at),
-        -- Of these there may be more, or ticks of theirs.
-        case when cardinality(names) = 100 or cardinality(ticks) >= 200 then now() else coming.due_at end
-    into mark, due_at
-    from (select min(target.due_at) as due_at from errand.schedule as target where target.due_at >= start) as oldest
-    cross join (
-        select min(target.due_at) as due_at from errand.schedule as target where target.due_at > now()
-    ) as coming;
+    -- Not in each call: it reads the dead entries since the mark once more.
+    if mark is null or mark < now() - interval '1 second' then
+        mark := least(
+            now() - interval '500 milliseconds',
+            (select min(target.due_at) from errand.schedule as target where target.due_at >= start));
+    end if;
+    -- Of these there may be more, or ticks of theirs.
+    due_at := case
+        when cardinality(names) = 100 or cardinality(ticks) >= 200 then now()
+        else (select min(target.due_at) from errand.schedule as target where target.due_at > now())
+    end;
     moment := clock_timestamp();
 end
 $$;
