@@ -60,8 +60,8 @@ struct ZoneFileTests {
         await newer.close()
     }
 
-    /// The file of the zone Test/Land, whose clock is this many seconds ahead of UTC. PostgreSQL refuses as `timezone` a
-    /// zone that was no whole minute ahead in 2000.
+    /// The file of the zone Test/Land, whose clock is this many seconds ahead of UTC. PostgreSQL refuses as `timezone`
+    /// a zone that was no whole minute ahead in 2000.
     private func write(offset: Int, in zones: URL) async throws {
         let time = String(format: "%d:%02d:%02d", offset / 3600, offset / 60 % 60, offset % 60)
         try await shell(

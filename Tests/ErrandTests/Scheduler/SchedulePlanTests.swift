@@ -104,7 +104,7 @@ import Testing
                 try await database.text("select ticks is null from errand_internal.tick_v1(now() - interval '5 s')")
                     == "true")
             let all =
-                "select cardinality(ticks) >= 30, mark <= now() - interval '2 s', due_at > now() from errand_internal.tick_v1()"
+                "select cardinality(ticks) >= 30, mark <= now() - interval '0.5 s', due_at > now() from errand_internal.tick_v1()"
             #expect(try await database.text(all) == "true|true|true")
         }
     }

@@ -54,7 +54,7 @@ begin
         ) as late
         cross join lateral (
             select greatest(first, last + 1 - in_time - caught_up - 1000) as begins
-        ) as kept
+        ) as bound
         where target.ctid = any (row_ids)
     ), taken as materialized (
         select
@@ -76,7 +76,7 @@ begin
         where not is_outdated
         order by due_at, name, index
         limit 200
-    ), settled as materialized (
+    ), completed as materialized (
         select
             taken.*,
             case
@@ -87,7 +87,7 @@ begin
         from taken
     ), recorded as (
         insert into errand.tick (schedule, tick, outcome, job_id)
-        select name, tick, outcome, job_id from settled where not was_recorded
+        select name, tick, outcome, job_id from completed where not was_recorded
     ), passed as (
         update errand.schedule as target
         set
@@ -96,7 +96,7 @@ begin
             due_at = least(newest.next_tick, newest.renew_at), problem = null
         from (
             select distinct on (row_id) row_id, tick, local, next_tick, renew_at, is_paused
-            from settled
+            from completed
             order by row_id, tick desc
         ) as newest
         where target.ctid = newest.row_id
@@ -107,7 +107,7 @@ begin
     into schedules, ticks, outcomes, outdated
     from (
         select name, tick, outcome
-        from settled
+        from completed
         where not was_recorded
         union all
         select name, null, null
