@@ -14,13 +14,18 @@ struct SchedulerLoop {
     private var definitions: [ScheduleDefinition]
     /// Schedules that were due earlier than this are recorded; nil reads all.
     private var mark: Timestamp?
+    private var nextWideRead = ContinuousClock.now
     private var nextWholeRead = ContinuousClock.now
     private var skew = ClockSkew()
 
     /// The longest delay between two calls, and so the time within which a new schedule is noticed.
     static let longestDelay: Duration = .milliseconds(900)
-    /// How often all schedules are read. A schedule that was put in a transaction of more than 2 s is found then.
-    private static let wholeReadEvery: Duration = .seconds(10)
+    /// How often a call reads from a minute before the mark. It finds a schedule whose transaction stayed open for more
+    /// than half a second.
+    private static let wideReadEvery: Duration = .seconds(10)
+    /// How often all schedules are read, for one whose transaction stayed open for longer. Beside a held snapshot that
+    /// takes a while.
+    private static let wholeReadEvery: Duration = .seconds(600)
 
     init(
         database: Database, definitions: [ScheduleDefinition], reads: SchedulerReads = SchedulerReads(),
@@ -40,6 +45,9 @@ struct SchedulerLoop {
         if .now >= nextWholeRead {
             mark = nil
             nextWholeRead = .now + Self.wholeReadEvery
+        } else if .now >= nextWideRead, let mark {
+            self.mark = Timestamp(microseconds: mark.microseconds - 60_000_000)
+            nextWideRead = .now + Self.wideReadEvery
         }
         let sent = Date.now
         let pass = try TickPass(await database.query(TickPass.statement(after: mark)))
