@@ -47,6 +47,20 @@ import Testing
         }
     }
 
+    @Test("a running scheduler enqueues all ticks of an outage, also more than a call takes")
+    func manyAtOnce() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute(
+                "select errand.put_schedule('fast', 'every 1 s', 'noop', missed => 'all', max_catch_up => 20000)")
+            var loop = loop(database)
+            // From here on it reads from its mark on.
+            try await loop.tickAll()
+            try await database.setLastTick("now() - interval '2000 s'")
+            try await loop.tickAll()
+            #expect(try await count("select count(*) from errand.tick where job_id is not null", in: database) >= 2000)
+        }
+    }
+
     @Test(
         "after three days down an hourly schedule enqueues as its rule says",
         arguments: [

@@ -65,7 +65,7 @@ begin
     update errand.schedule as existing
     set
         next_tick = case when existing.paused_at is null then ticks[1] end,
-        due_at = least(ticks[1], renewal), problem = null
+        due_at = greatest(least(ticks[1], renewal), now()), problem = null
     where existing.name = target.name and existing.created_at = target.created_at;
 end
 $$;

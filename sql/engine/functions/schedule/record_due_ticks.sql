@@ -93,7 +93,8 @@ begin
         set
             last_tick = newest.tick, last_local = newest.local,
             next_tick = case when not newest.is_paused then newest.next_tick end,
-            due_at = least(newest.next_tick, newest.renew_at), problem = null
+            -- With ticks left that are due, now: callers read from a mark on, and those are older.
+            due_at = greatest(least(newest.next_tick, newest.renew_at), now()), problem = null
         from (
             select distinct on (row_id) row_id, tick, local, next_tick, renew_at, is_paused
             from completed
