@@ -50,7 +50,10 @@ struct SchedulerLoop {
             nextWideRead = .now + Self.wideReadEvery
         }
         let sent = Date.now
-        let pass = try TickPass(await database.query(TickPass.statement(after: mark)))
+        let start = mark
+        // A call that fails may be the loss of the server and of its last commits. The next one reads all.
+        mark = nil
+        let pass = try TickPass(await database.query(TickPass.statement(after: start)))
         mark = pass.mark
         skew.log(server: pass.time, sent: sent, to: logger)
         reads.add()

@@ -61,6 +61,25 @@ import Testing
         }
     }
 
+    @Test("after a call that failed, a scheduler finds what a failover has made due again")
+    func failedCall() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.put_schedule('hourly', 'every 1 h', 'noop', missed => 'all')")
+            var loop = loop(database)
+            try await loop.tickAll()
+            // As the row was three hours ago.
+            try await database.setLastTick("now() - interval '3 hours'")
+            try await database.execute("update errand.schedule set due_at = now() - interval '3 hours'")
+            try await loop.tickAll()
+            #expect(try await count("select count(*) from errand.tick", in: database) == 0, "it reads from its mark on")
+            try await database.execute("alter function errand_internal.check_home() rename to away")
+            await #expect(throws: PostgresError.self) { _ = try await loop.tick() }
+            try await database.execute("alter function errand_internal.away() rename to check_home")
+            try await loop.tickAll()
+            #expect(try await count("select count(*) from errand.tick", in: database) == 3)
+        }
+    }
+
     @Test(
         "after three days down an hourly schedule enqueues as its rule says",
         arguments: [
