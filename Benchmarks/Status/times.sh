@@ -30,6 +30,6 @@ for query in "${queries[@]}"; do
     if [ "$(printf '%.0f' "$median")" -gt 50 ]; then over=1 mark='  over 50 ms'; fi
     printf '%10s %10s  %s%s\n' "$first" "$median" "$query" "$mark"
 done
-psql "$url" -c "select format('%10s %10s  refresh of statistics (housekeeping, every 5 s at most)', round(took_ms::numeric, 3), '')
+psql "$url" -c "select format('%10s %10s  refresh of statistics (maintenance, every 5 s at most)', round(took_ms::numeric, 3), '')
     from errand.maintenance_task where name = 'statistics'"
 exit "$over"

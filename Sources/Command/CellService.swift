@@ -5,7 +5,7 @@ import Postgres
 import ServiceLifecycle
 import Web
 
-/// What a process does for one of its cells: worker, scheduler and housekeeping, as far as it has them.
+/// What a process does for one of its cells: worker, scheduler and maintenance, as far as it has them.
 ///
 /// Each cell has its own connections, lease and circuit breakers. So one that is down, hangs or has another schema
 /// holds up none of the others.
@@ -68,9 +68,9 @@ struct CellService: Service {
         }
     }
 
-    /// A worker runs its own housekeeping.
+    /// A worker runs its own maintenance.
     var services: [any Service] {
-        var services: [any Service] = worker == nil ? [Housekeeping(database: database, logger: cell.logger)] : []
+        var services: [any Service] = worker == nil ? [Maintenance(database: database, logger: cell.logger)] : []
         if let scheduler { services.append(scheduler) }
         if let worker { services.append(worker) }
         return services

@@ -68,7 +68,7 @@ extension SingleAttempt {
         configuration.name = "test"
         // No heartbeats are sent while the attempt runs, so the lease is long.
         configuration.lease = .seconds(3600)
-        configuration.housekeeping = false
+        configuration.maintenance = false
         let registration = try configuration.registration(of: environment.handlers)
         guard let worker = try await environment.database.query(registration).first?.decode(Int64.self) else {
             throw UnexpectedReply("errand_internal.register_worker_v1", expected: "one row", came: "none")

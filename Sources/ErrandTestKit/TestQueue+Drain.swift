@@ -63,7 +63,7 @@ extension TestQueue {
         // Wake-ups aren't worth a connection: a busy worker probes every 5 ms.
         configuration.listens = false
         // Time passes when the test says so.
-        configuration.housekeeping = false
+        configuration.maintenance = false
         configuration.pollInterval = .milliseconds(5)
         configuration.onCompletions = onCompletions
         let worker = Worker(database: database, configuration: configuration, logger: logger, handlers: handlers)
@@ -90,7 +90,7 @@ extension TestQueue {
         var idleChecks = 0
         while idleChecks < 2 {
             guard ContinuousClock.now < end else { return false }
-            // The part of housekeeping that jobs may wait for: limits with room and circuits that are closed again.
+            // The part of maintenance that jobs may wait for: limits with room and circuits that are closed again.
             let rows = try await database.pipeline(["select errand_internal.release_parked_v1()", isBusy])
             // The job that probes a circuit may have completed between the two: the next check releases the others.
             idleChecks = try rows[1].scalar(Bool.self) ? 0 : idleChecks + 1

@@ -101,7 +101,7 @@ extension TestQueue {
         try await promote()
     }
 
-    /// Makes due jobs available, like housekeeping.
+    /// Makes due jobs available, like maintenance.
     func promote() async throws {
         try await database.execute("select errand_internal.promote_v1(1000000, '-infinity')")
         try await database.execute("select errand_internal.release_parked_v1()")

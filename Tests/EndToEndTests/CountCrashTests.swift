@@ -14,7 +14,7 @@ import Testing
          where outcome = 'succeeded')
         """
 
-    /// Waits until the completions of the killed workers are counted. Housekeeping counts those of one worker every
+    /// Waits until the completions of the killed workers are counted. Maintenance counts those of one worker every
     /// 5 s; unless the full times are tried, this does it at once.
     private func countsMissed(_ database: Database) async throws -> Bool {
         let start = ContinuousClock.now

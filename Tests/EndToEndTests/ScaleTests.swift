@@ -70,7 +70,7 @@ import Testing
             }
             var longest = 0.0
             let start = ContinuousClock.now
-            // A call removes 10,000, and housekeeping prunes for a fiftieth of the time.
+            // A call removes 10,000, and maintenance prunes for a fiftieth of the time.
             let wanted = Hardness.isFull ? 50_000 : 10_000
             let isThere = Statement(
                 "select exists (select from errand.limit_slot where job_id < 0 offset $1)",

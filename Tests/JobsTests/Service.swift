@@ -10,7 +10,7 @@ import StorageKit
 
 @testable import Jobs
 
-/// A worker with the media jobs, a store and a database of their own, and housekeeping.
+/// A worker with the media jobs, a store and a database of their own, and maintenance.
 struct Service: Sendable {
     let database: Database
     let store: any ObjectStore
@@ -62,7 +62,7 @@ func withService(
         let images = ImageProcessPool(.init(executable: executable ?? program, processes: 1), logger: logger)
         var configuration = WorkerConfiguration()
         configuration.queues = uploads ? ["default": 2, "images": 1, "uploads": 16] : ["default": 2, "images": 1]
-        configuration.housekeeping = false
+        configuration.maintenance = false
         let running = (0..<workers).map { _ in
             Worker(
                 database: database, configuration: configuration, logger: logger,
@@ -71,7 +71,7 @@ func withService(
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in running { group.addTask { try await worker.run() } }
-            let keeping = Task { try await Housekeeping(database: database, logger: logger).run() }
+            let keeping = Task { try await Maintenance(database: database, logger: logger).run() }
             let result: Result<Void, any Error>
             do {
                 try await body(Service(database: database, store: store, root: root))

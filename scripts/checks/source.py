@@ -54,8 +54,8 @@ LAYERS = {
     "Job": {"Policy"},
     "Queue": {"Policy", "Job"},
     "Telemetry": {"Policy", "Job", "Queue"},
-    "Housekeeping": {"Policy", "Queue"},
-    "Worker": {"Policy", "Job", "Queue", "Telemetry", "Housekeeping"},
+    "Maintenance": {"Policy", "Queue"},
+    "Worker": {"Policy", "Job", "Queue", "Telemetry", "Maintenance"},
     "Scheduler": {"Policy", "Job", "Queue", "Telemetry"},
 }
 

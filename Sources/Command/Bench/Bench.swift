@@ -136,7 +136,7 @@ extension Bench {
         settings.queues = [Self.queue: slots]
         settings.batch = plan.batch
         settings.listens = listens
-        settings.housekeeping = false
+        settings.maintenance = false
         settings.name = "bench"
         settings.onRoundTrip = { load.record($0) }
         return Worker(

@@ -39,7 +39,7 @@ struct WorkerCommand: AsyncParsableCommand {
 struct SchedulerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scheduler",
-        abstract: "Enqueue the jobs of schedules and do housekeeping. Start any number: each tick happens once.",
+        abstract: "Enqueue the jobs of schedules and do maintenance. Start any number: each tick happens once.",
         discussion: """
             ERRAND_LOG_FORMAT=json errand scheduler
 

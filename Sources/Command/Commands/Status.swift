@@ -7,7 +7,7 @@ struct Status: Encodable {
         let waiting: Int
         let running: Int
         let scheduled: Int
-        /// Whether `waiting` and `running` are housekeeping's last counts.
+        /// Whether `waiting` and `running` are maintenance's last counts.
         let is_estimate: Bool
         let oldest_due_seconds: Double?
         let succeeded_5_min: Int
@@ -50,7 +50,7 @@ struct Status: Encodable {
     var workers: [Worker] = []
     var schedules: [Schedule] = []
     var recent_failures: [Failure] = []
-    /// Scheduled jobs, by housekeeping's last count, some seconds ago.
+    /// Scheduled jobs, by maintenance's last count, some seconds ago.
     var scheduled = 0
 }
 

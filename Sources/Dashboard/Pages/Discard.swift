@@ -26,7 +26,7 @@ struct DiscardPlan {
     }
 }
 
-/// A bulk action, which housekeeping does in batches.
+/// A bulk action, which maintenance does in batches.
 struct Bulk {
     struct Row: Decodable {
         let id: Int

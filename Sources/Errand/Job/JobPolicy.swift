@@ -44,7 +44,7 @@ public struct JobPolicy: Sendable, Hashable {
 
 /// How long ended jobs of a kind are kept: at least a day. Nil is the default: 7 days, and 30 days for failed jobs.
 public struct JobRetention: Sendable, Hashable {
-    /// Jobs that succeeded, were cancelled or became obsolete. Housekeeping deletes them one by one if this is less
+    /// Jobs that succeeded, were cancelled or became obsolete. Maintenance deletes them one by one if this is less
     /// than the default.
     public var ended: Duration?
     /// Jobs that failed.

@@ -1,4 +1,4 @@
-/// Tracks which transactions' completions a process has counted, so that housekeeping counts the rest if the process is
+/// Tracks which transactions' completions a process has counted, so that maintenance counts the rest if the process is
 /// killed.
 ///
 /// PostgreSQL numbers transactions in the order in which they first write. A transaction that begins after the reply to

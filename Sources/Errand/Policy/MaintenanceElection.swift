@@ -1,6 +1,6 @@
 /// Decides whether a worker does the maintenance tasks, or leaves them to older workers of the same database.
 ///
-/// The oldest ``workers`` of those that do housekeeping do all tasks. All others only promote due scheduled jobs now
+/// The oldest ``workers`` of those that do maintenance do all tasks. All others only promote due scheduled jobs now
 /// and then. Which ones are alive is known from the last heartbeat, so the next ones take over within a heartbeat of
 /// half a lease, before any job of a lost worker may be rescued. Due jobs can't wait for so long: a worker whose probe
 /// finds a scheduled job overdue does the tasks too, for a lease.
@@ -19,7 +19,7 @@ package struct MaintenanceElection {
 
     package init(lease: Duration) { self.lease = lease }
 
-    /// How many other live workers do housekeeping, and have registered before or after this one.
+    /// How many other live workers do maintenance, and have registered before or after this one.
     package mutating func counted(older: Int, younger: Int) { (self.older, self.younger) = (older, younger) }
 
     /// A scheduled job is overdue: the workers that should promote it don't.

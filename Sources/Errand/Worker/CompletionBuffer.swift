@@ -16,7 +16,7 @@ struct CompletionBuffer {
     private var writing: [[Completion]] = []
     /// The database refused a write: completions are written one by one, to find the refused one.
     private(set) var isIsolating = false
-    /// The limits of completed jobs could not be released: the next batch omits the release, and housekeeping does it.
+    /// The limits of completed jobs could not be released: the next batch omits the release, and maintenance does it.
     private var omitsRelease = false
     /// The limits of jobs whose outcomes were written without a claim. The next claim releases them and claims what
     /// they held back.
@@ -106,7 +106,7 @@ extension CompletionBuffer {
     /// The limits to release after these completions, so that the claim after them can take the released jobs.
     ///
     /// - Parameter isClaiming: without a claim, released jobs would go to the end of the queue. Then the next claim
-    ///   releases them, or housekeeping does within 200 ms.
+    ///   releases them, or maintenance does within 200 ms.
     mutating func limitsToRelease(after batch: [Completion], isClaiming: Bool) -> Set<String> {
         let keys = Completion.limitKeys(of: batch)
         guard isClaiming else {

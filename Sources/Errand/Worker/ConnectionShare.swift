@@ -72,9 +72,9 @@ struct ConnectionShare {
 }
 
 extension WorkerState {
-    /// One for each of heartbeats, claims, handlers, wake-ups and housekeeping. With more of them, claims and handlers
+    /// One for each of heartbeats, claims, handlers, wake-ups and maintenance. With more of them, claims and handlers
     /// are faster.
-    var neededConnections: Int { 3 + (configuration.listens ? 1 : 0) + (configuration.housekeeping ? 1 : 0) }
+    var neededConnections: Int { 3 + (configuration.listens ? 1 : 0) + (configuration.maintenance ? 1 : 0) }
 
     /// Has all that the worker does share so many connections. Handlers have one of them, if there are two, so
     /// that a long transaction delays no heartbeat. Nil: each has its own again.
@@ -82,14 +82,14 @@ extension WorkerState {
         set(granted: granted)
         let jobs = environment.database
         guard let granted else {
-            for pool in [jobs, claims, control, housekeeping] { await pool.redirect(to: nil) }
+            for pool in [jobs, claims, control, maintenance] { await pool.redirect(to: nil) }
             return
         }
         let few = Database(
             configuration: control.configuration, maximumConnections: max(1, granted - 1),
             eagerConnections: max(1, granted - 1), waitLimit: Self.claimWait, pool: "control", executor: controlThread,
             logger: logger)
-        for pool in [claims, control, housekeeping] { await pool.redirect(to: few) }
+        for pool in [claims, control, maintenance] { await pool.redirect(to: few) }
         await jobs.redirect(
             to: granted == 1
                 ? few

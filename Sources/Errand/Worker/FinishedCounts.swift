@@ -94,7 +94,7 @@ package final class FinishedCounts: CommitTickets {
     /// Puts back counts that could not be written.
     func putBack(_ counts: [Count]) { state.withLock { $0.add(counts) } }
 
-    /// Drops the counts since the last flush: housekeeping counts them.
+    /// Drops the counts since the last flush: maintenance counts them.
     func drop() { state.withLock { $0.counts = [:] } }
 }
 

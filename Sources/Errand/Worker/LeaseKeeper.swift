@@ -97,7 +97,7 @@ struct LeaseKeeper {
                 of: shared.environment.handlers, earlier: shared.identity.retiring.sorted(),
                 sharesSlots: shared.sharesSlots))
         guard
-            let (id, published, started, housekeepers) = try rows.first?.decode(
+            let (id, published, started, maintainers) = try rows.first?.decode(
                 Int64.self, JSONB.self, String.self, Int.self)
         else {
             throw UnexpectedReply("errand_internal.register_worker_v1", expected: "one row", came: "none")
@@ -105,7 +105,7 @@ struct LeaseKeeper {
         let marks = try published.decode([String: [Int64]].self)
         for queue in queues { queue.restart(at: marks[queue.name]) }
         serverStart = started
-        shared.election.counted(older: housekeepers, younger: 0)
+        shared.election.counted(older: maintainers, younger: 0)
         shared.identity.adopt(id)
         shared.logger.info(
             "registered",

@@ -19,7 +19,7 @@ extension WorkerConfiguration {
             """,
             [
                 name, version, lease.wholeMicroseconds, queues.map(\.key), try handlers.known, earlier,
-                Int32(clamping: queues.reduce(0) { $0 + $1.value }), housekeeping,
+                Int32(clamping: queues.reduce(0) { $0 + $1.value }), maintenance,
                 heartbeatInterval.wholeMicroseconds, sharesSlots ? nil : slots,
             ])
     }

@@ -170,7 +170,7 @@ extension RoundTrip {
     }
 
     private func record(_ written: [Completion], _ reply: CompletionReply) {
-        // Housekeeping counts the jobs of an id that has lost its lease.
+        // Maintenance counts the jobs of an id that has lost its lease.
         let ids = shared.identity.all
         shared.counts.add(written.filter { ids.contains($0.job.workerID) }, by: reply.transactions)
         for commit in written.compactMap(\.commit) { shared.counts.end(commit.ticket) }

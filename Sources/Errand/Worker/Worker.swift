@@ -3,7 +3,7 @@ import Postgres
 import ServiceLifecycle
 import Waiting
 
-/// Claims jobs, runs them, and writes their outcomes, until it is stopped. It also runs ``Housekeeping``.
+/// Claims jobs, runs them, and writes their outcomes, until it is stopped. It also runs ``Maintenance``.
 ///
 /// ```swift
 /// let worker = Worker(database: database, logger: logger) {
@@ -51,10 +51,10 @@ public struct Worker: Service {
         // Its own task: jobs must be handed back even if the caller's task was cancelled.
         let engine = Task {
             let isOver = Signal()
-            async let housekeeping: Void = runHousekeeping(until: isOver)
+            async let maintenance: Void = runMaintenance(until: isOver)
             await Engine(shared: shared, stop: stopped).run()
             isOver.raise()
-            await housekeeping
+            await maintenance
             if shared.grantedConnections != nil { await shared.share(connections: nil) }
         }
         await withTaskCancellationHandler {
@@ -68,14 +68,14 @@ public struct Worker: Service {
         }
     }
 
-    private func runHousekeeping(until stop: Signal) async {
-        guard shared.configuration.housekeeping else { return }
+    private func runMaintenance(until stop: Signal) async {
+        guard shared.configuration.maintenance else { return }
         // Not before the worker is registered. On a copy of a database it never is, and nothing may be deleted there.
         while shared.identity.current == nil {
             if await stop.wait(atMost: .milliseconds(100)) { return }
         }
-        await Housekeeping(database: shared.environment.database, logger: shared.logger)
-            .run(over: shared.housekeeping, until: stop, election: shared.election)
+        await Maintenance(database: shared.environment.database, logger: shared.logger)
+            .run(over: shared.maintenance, until: stop, election: shared.election)
     }
 
     /// The id of the worker's lease; nil while it has none, and so may not claim.

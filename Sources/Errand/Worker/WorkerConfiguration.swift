@@ -26,10 +26,10 @@ public struct WorkerConfiguration: Sendable {
     /// The memory in bytes that attempts on this worker may take together, as declared by kinds and handlers; nil is no
     /// budget.
     public var memory: Int?
-    /// Whether the worker runs ``Housekeeping`` too, over up to two connections of its own. Default true: failed jobs
+    /// Whether the worker runs ``Maintenance`` too, over up to two connections of its own. Default true: failed jobs
     /// come back, and old ones are deleted, without another process. Of many workers the three oldest do it, and the
     /// next ones take over. False leaves it to another process, such as `errand scheduler`.
-    public var housekeeping = true
+    public var maintenance = true
     /// Whether the log line of a failed attempt has the error's text as `reason`. The text may quote the payload, so
     /// this is for development. By default the line has the error's class and its `error_id` in
     /// `errand.failures`.

@@ -15,7 +15,7 @@ final class WorkerState: Sendable {
     /// own, so that none holds the connection while handlers block all others.
     let control: Database
     let controlThread = ControlThread()
-    let housekeeping: Database
+    let maintenance: Database
     let logger: Logger
     let identity = Identity()
     let running = Running()
@@ -82,7 +82,7 @@ final class WorkerState: Sendable {
         control = Database(
             configuration: own, maximumConnections: 1, eagerConnections: 1, pool: "control", executor: controlThread,
             logger: logger)
-        housekeeping = Database(
+        maintenance = Database(
             configuration: database.configuration.forOwnStatements, maximumConnections: 2, logger: logger)
         self.capacity.add(running)
     }

@@ -98,7 +98,7 @@ extension Migrator {
         let scripts = try await retried { try await applyReplaceable(on: connection, hashes: hashes) }
         scripts.forEach(onStep)
         for statement in completion {
-            // A worker's housekeeping may be creating the same partition.
+            // A worker's maintenance may be creating the same partition.
             let rows = try await retried(after: Self.statesOfWaits.union(Self.statesOfDuplicates)) {
                 try await locked(connection) { try await $0.query(statement) }
             }

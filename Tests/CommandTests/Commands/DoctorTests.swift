@@ -54,7 +54,7 @@ import Testing
         #expect(
             lines.map(\.check) == [
                 "database", "tls", "writes", "settings", "schema", "home", "roles", "rights", "clock",
-                "wake-ups", "workers", "scheduler", "housekeeping", "cell", "moves", "stuck jobs", "failures",
+                "wake-ups", "workers", "scheduler", "maintenance", "cell", "moves", "stuck jobs", "failures",
                 "circuits", "guards", "partitions", "vacuum horizon", "locks", "notifications", "overdue",
                 "kinds", "paused", "storage", "pushes", "image program", "image formats", "fonts",
                 "address",

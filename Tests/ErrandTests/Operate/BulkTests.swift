@@ -127,13 +127,13 @@ import Testing
         }
     }
 
-    @Test("housekeeping makes the batches")
-    func housekeeping() async throws {
+    @Test("maintenance makes the batches")
+    func maintenance() async throws {
         try await withTestDatabase { database, _ in
             try await fill(database, 2500)
             try await database.execute("select errand.start_bulk('cancel', '{\"kind\": \"noop\"}', 'x')")
             let logger = Logger(label: "test.bulk") { _ in SwiftLogNoOpLogHandler() }
-            let service = Housekeeping(database: database, logger: logger)
+            let service = Maintenance(database: database, logger: logger)
             let running = Task { try await service.run() }
             #expect(
                 try await database.becomes("count(*) = 1 from errand.bulk_status where state = 'done'", after: {}))

@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("no worker and no housekeeping waits for what a session has left locked, whatever it called")
+    @Test("no worker and no maintenance waits for what a session has left locked, whatever it called")
     func neverWaits() async throws {
         try await withTestDatabase { database, configuration in
             let worker = try await ManualWorker(database)
@@ -97,7 +97,7 @@ import Testing
 
     private struct Undo: Error {}
 
-    /// What a worker and its housekeeping do, in one transaction.
+    /// What a worker and its maintenance do, in one transaction.
     private nonisolated func work(of running: [ClaimedJob], beside transaction: Transaction) async throws {
         // A wait for the session's locks would never end. This timeout ends it.
         try await transaction.execute("set local lock_timeout = '3s'")

@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test("a pause ends at its time, by housekeeping, and is on record")
+    @Test("a pause ends at its time, by maintenance, and is on record")
     func pauseUntil() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(

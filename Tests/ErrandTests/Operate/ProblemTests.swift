@@ -35,14 +35,14 @@ import Testing
                 try await database.text("select task, is_late from errand.maintenance_status where task = 'schedule'")
                     == "schedule|false")
 
-            // It is not housekeeping, and its stop is reported.
+            // It is not maintenance, and its stop is reported.
             try await database.execute("delete from errand.maintenance_task where name <> 'schedule'")
             try await database.execute("update errand.maintenance_task set done_at = now() - interval '2 min'")
             #expect(
                 try await database.text(
-                    "select check_name from errand.health() where check_name in ('scheduler', 'housekeeping') and not ok"
+                    "select check_name from errand.health() where check_name in ('scheduler', 'maintenance') and not ok"
                 )
-                    == "scheduler\nhousekeeping")
+                    == "scheduler\nmaintenance")
             #expect(try await database.text(isUp) == "0")
         }
     }
@@ -52,7 +52,7 @@ import Testing
         try await withTestDatabase { database, _ in
             try await database.execute(
                 "select errand_internal.refresh_statistics_v1('0 s'), errand_internal.prune_v1()")
-            let health = "select ok, hint from errand.health() where check_name = 'housekeeping'"
+            let health = "select ok, hint from errand.health() where check_name = 'maintenance'"
             #expect(try await database.text(health) == "true|")
             try await database.execute(
                 "update errand.maintenance_task set done_at = now() - interval '11 min' where name = 'statistics'")

@@ -130,7 +130,7 @@ import Testing
                         insert into errand.maintenance_task (done_at, took_ms, name, done_by)
                         values (now() + interval '1 day', 1, $1, 'x')
                         """, [task]))
-                let check = task == "schedule" ? "scheduler" : "housekeeping"
+                let check = task == "schedule" ? "scheduler" : "maintenance"
                 let health = "select ok::text from errand.health() where check_name = '\(check)'"
                 let late = "select (is_late and silent_for is null)::text from errand.maintenance_status"
                 #expect(try await database.word(health) == "false")

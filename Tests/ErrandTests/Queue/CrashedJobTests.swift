@@ -169,7 +169,7 @@ import Testing
     func newerAttempt() async throws {
         try await withTestDatabase { database, _ in
             let shared = WorkerState(
-                database: database, handlers: Handlers([]), configuration: .withoutHousekeeping,
+                database: database, handlers: Handlers([]), configuration: .withoutMaintenance,
                 logger: .init(label: "test"))
             let queue = QueueState(name: "default", slots: 1, shared: shared)
             let runner = AttemptRunner(shared: shared, queues: [queue])

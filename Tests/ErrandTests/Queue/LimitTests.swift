@@ -25,7 +25,7 @@ import Testing
                         let worker = try await ManualWorker(database)
                         while try await database.count("from errand.job") > 0, .now - start < .seconds(300) {
                             let jobs = try await worker.claim(5)
-                            // Like housekeeping after another session had the limits' lock.
+                            // Like maintenance after another session had the limits' lock.
                             if jobs.isEmpty { try await database.promote() }
                             let running = try await database.query(
                                 """
@@ -218,7 +218,7 @@ import Testing
                 #expect(jobs.count <= 2)
                 #expect(try await database.count("from errand.job where state = 'running'") <= 2)
                 try await worker.end(jobs)
-                // Only housekeeping misses jobs that were claimed without a key of their own.
+                // Only maintenance misses jobs that were claimed without a key of their own.
                 try await database.promote()
             }
             #expect(try await database.count("from errand.history") == 10)

@@ -210,7 +210,7 @@ import Testing
             let before = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 3))
             let limited = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 12), .limited(by: "a"))
             let after = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 30))
-            // No job of the limit runs yet. Housekeeping makes two more available, after all others.
+            // No job of the limit runs yet. Maintenance makes two more available, after all others.
             try await database.promote()
             #expect(try await database.count("from errand.job where state = 'available' and limit_key = 'a'") == 4)
             var mark = LowWaterMark()

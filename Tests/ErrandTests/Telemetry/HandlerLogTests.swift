@@ -21,7 +21,7 @@ import Tracing
         try await withTestDatabase { database, _ in
             let make = {
                 Worker(
-                    database: database, configuration: .withoutHousekeeping,
+                    database: database, configuration: .withoutMaintenance,
                     logger: Logger(label: "test") { _ in log }, handlers: Handlers([handler]))
             }
             let worker = isTraced ? withTracer(tracer, make) : make()

@@ -79,7 +79,7 @@ import Testing
                     create function errand_internal.claim_v1(\(arguments)) returns table (id bigint, queue_position bigint)
                     language sql security definer as $$ select id, queue_position from hidden.claim_v1(\(types)) $$
                     """))
-            var configuration = WorkerConfiguration.withoutHousekeeping
+            var configuration = WorkerConfiguration.withoutMaintenance
             configuration.grace = .seconds(2)
             let worker = Worker(
                 database: database, configuration: configuration, logger: Logger(label: "worker"),
@@ -115,7 +115,7 @@ import Testing
             short.statementTimeout = .seconds(1)
             let own = Database(configuration: short, logger: Logger(label: "database"))
             let worker = Worker(
-                database: own, configuration: .withoutHousekeeping, logger: Logger(label: "worker"),
+                database: own, configuration: .withoutMaintenance, logger: Logger(label: "worker"),
                 handlers: Handlers([]))
             let running = Task { try await worker.run() }
             #expect(try await database.becomes("(select count(*) from errand.history) = 12", within: .seconds(30)))

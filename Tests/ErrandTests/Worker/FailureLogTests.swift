@@ -84,7 +84,7 @@ import Testing
     ) async throws {
         let log = CapturedLog()
         try await withTestDatabase { database, _ in
-            var configuration = WorkerConfiguration.withoutHousekeeping
+            var configuration = WorkerConfiguration.withoutMaintenance
             configuration.logsErrorTexts = texts
             let worker = Worker(
                 database: database, configuration: configuration, logger: Logger(label: "test") { _ in log },

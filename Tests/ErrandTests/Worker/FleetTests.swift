@@ -5,14 +5,14 @@ import Testing
 
 @testable import Errand
 
-@Suite("Housekeeping of many workers") struct FleetTests {
-    /// Enters three workers that do housekeeping, but only by name: heartbeats come for as long as they are in the
+@Suite("Maintenance of many workers") struct FleetTests {
+    /// Enters three workers that do maintenance, but only by name: heartbeats come for as long as they are in the
     /// table, and nothing else.
     private func enterOlder(_ database: Database) async throws {
         for _ in 1...MaintenanceElection.workers {
             try await database.execute(
                 """
-                select errand_internal.register_worker_v1('older', '1', '1 hour', '{other}', '[]', housekeeping => true)
+                select errand_internal.register_worker_v1('older', '1', '1 hour', '{other}', '[]', maintains => true)
                 """)
         }
     }
@@ -33,14 +33,14 @@ import Testing
         }
     }
 
-    @Test("a heartbeat and a registration count live workers with housekeeping, older ones and younger ones")
+    @Test("a heartbeat and a registration count live workers with maintenance, older ones and younger ones")
     func counts() async throws {
         try await withTestDatabase { database, _ in
             try await enterOlder(database)
             let third = "select errand_internal.heartbeat_v1('{3}', 0, '{}', null)"
             let register = """
-                select housekeepers
-                from errand_internal.register_worker_v1('w', '1', '1 min', '{other}', '[]', housekeeping => $1)
+                select maintainers
+                from errand_internal.register_worker_v1('w', '1', '1 min', '{other}', '[]', maintains => $1)
                 """
             #expect(try await database.query(Statement(register, [false])).scalar(Int.self) == 3)
             #expect(try await database.query(Statement(register, [true])).scalar(Int.self) == 3)

@@ -25,7 +25,7 @@ import Testing
             let began = ContinuousClock.now
             try await work(jobs: 40)
             let after = try await database.query(Statement("select \(commits)")).scalar(Int.self)
-            // A job's were 10 and more when each wake-up lowered the flag, and probes raised it again. Housekeeping and
+            // A job's were 10 and more when each wake-up lowered the flag, and probes raised it again. Maintenance and
             // probes make some four a second, for as long as it took beside other tests.
             let seconds = Int((ContinuousClock.now - began) / .seconds(1))
             #expect(after - before <= 40 * 5 + 8 * (seconds + 1))

@@ -305,7 +305,7 @@ import Testing
         let counter = Counter()
         try await withWorker([NarrowHandler(running: counter)]) { database, queue in
             let other = Worker(
-                database: database, configuration: .withoutHousekeeping, logger: Logger(label: "other"),
+                database: database, configuration: .withoutMaintenance, logger: Logger(label: "other"),
                 handlers: Handlers([NarrowHandler(running: counter)]))
             let running = Task { try await other.run() }
             #expect(try await database.becomes("count(*) = 2 from errand.worker"))

@@ -63,7 +63,7 @@ import Testing
     ) async throws {
         try await withTestDatabase { first, _ in
             try await withTestDatabase { second, _ in
-                var configuration = WorkerConfiguration.withoutHousekeeping
+                var configuration = WorkerConfiguration.withoutMaintenance
                 configuration.queues = ["default": slots]
                 configuration.memory = memory
                 configuration.grace = .seconds(2)

@@ -22,7 +22,7 @@ import Waiting
                     logger: Logger(label: "test"))
                 let gate = DispatchSemaphore(value: 0)
                 let isStuck = Mutex(false)
-                var configuration = WorkerConfiguration.withoutHousekeeping
+                var configuration = WorkerConfiguration.withoutMaintenance
                 configuration.lease = .milliseconds(2500)
                 configuration.heartbeatInterval = .milliseconds(250)
                 // Within the loop: blocks its only thread.
@@ -59,7 +59,7 @@ import Waiting
                 let database = Database(
                     configuration: try PostgresConfiguration(url: url), maximumConnections: 2,
                     logger: Logger(label: "test"))
-                var configuration = WorkerConfiguration.withoutHousekeeping
+                var configuration = WorkerConfiguration.withoutMaintenance
                 configuration.lease = .seconds(2)
                 configuration.heartbeatInterval = .milliseconds(500)
                 configuration.onStandstill = { _ in _exit(71) }
@@ -89,7 +89,7 @@ import Waiting
             try await Queue(database: database).enqueue(all: [Slow](repeating: Slow(), count: 200))
             let url = try TestServer.url(of: configuration)
             await #expect(processExitsWith: .exitCode(71)) { [url = url as String] in
-                var configuration = WorkerConfiguration.withoutHousekeeping
+                var configuration = WorkerConfiguration.withoutMaintenance
                 configuration.queues = ["default": 200]
                 configuration.lease = .seconds(1)
                 configuration.heartbeatInterval = .milliseconds(250)

@@ -83,14 +83,14 @@ private final class Times: Sendable {
         }
     }
 
-    /// Runs `body` beside a worker and housekeeping; the queue is paused until `body` resumes it.
+    /// Runs `body` beside a worker and maintenance; the queue is paused until `body` resumes it.
     private func behindBacklog(_ body: (Database, Queue, Times) async throws -> Void) async throws {
         let times = Times()
         let handlers: [any JobHandler] = [Self.filler(times), NeedyHandler(times: times)]
         try await withWorker(handlers, configure: { $0.queues = ["default": 4] }) { database, queue in
             try await database.execute("select errand.pause_queue('default', 'test', force => true)")
-            let housekeeping = Housekeeping(database: database, logger: Logger(label: "housekeeping"))
-            let running = Task { try await housekeeping.run() }
+            let maintenance = Maintenance(database: database, logger: Logger(label: "maintenance"))
+            let running = Task { try await maintenance.run() }
             try await body(database, queue, times)
             running.cancel()
             try await running.value

@@ -9,7 +9,7 @@ func withWorker<T: Sendable>(
     _ handlers: [any JobHandler] = [], configure: (inout WorkerConfiguration) -> Void = { _ in },
     _ body: (Database, Queue) async throws -> T
 ) async throws -> T {
-    var configuration = WorkerConfiguration.withoutHousekeeping
+    var configuration = WorkerConfiguration.withoutMaintenance
     configuration.grace = .seconds(2)
     configure(&configuration)
     let fixed = configuration
@@ -31,10 +31,10 @@ func withWorker<T: Sendable>(
 }
 
 extension WorkerConfiguration {
-    /// For tests that call the parts of housekeeping by hand.
-    static var withoutHousekeeping: WorkerConfiguration {
+    /// For tests that call the parts of maintenance by hand.
+    static var withoutMaintenance: WorkerConfiguration {
         var configuration = WorkerConfiguration()
-        configuration.housekeeping = false
+        configuration.maintenance = false
         return configuration
     }
 }
@@ -63,7 +63,7 @@ extension Database {
         try await becomes("not exists (select from errand.job)", within: limit)
     }
 
-    /// Makes due jobs available, like housekeeping.
+    /// Makes due jobs available, like maintenance.
     func promote() async throws {
         try await execute("select errand_internal.promote_v1(1000, '-infinity')")
         try await execute("select errand_internal.release_parked_v1()")

@@ -264,7 +264,7 @@ struct ProbeHandler: JobHandler {
     @Test("a stop lets running jobs finish, and releases the rest after the grace without using an attempt")
     func drains() async throws {
         try await withTestDatabase { database, _ in
-            var configuration = WorkerConfiguration.withoutHousekeeping
+            var configuration = WorkerConfiguration.withoutMaintenance
             configuration.grace = .milliseconds(300)
             let (started, start) = AsyncStream.makeStream(of: Int64.self)
             let handler = SlowHandler { context in

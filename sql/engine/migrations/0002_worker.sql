@@ -16,7 +16,7 @@ create table errand.worker (
     slots int,
     queue_slots int[],
     likeness int not null default 0,
-    housekeeping boolean not null default false,
+    maintains boolean not null default false,
     name text not null,
     version text not null,
     queues text[] not null,
@@ -46,7 +46,7 @@ comment on column errand.worker.queue_slots is
     'share them';
 comment on column errand.worker.likeness is
     'hash of queues and kinds: idle workers with the same one share probes and wake-ups';
-comment on column errand.worker.housekeeping is 'whether it also does housekeeping, if it is elected';
+comment on column errand.worker.maintains is 'whether it also does maintenance, if it is elected';
 comment on column errand.worker.name is 'host:pid, for people; the id identifies it';
 comment on column errand.worker.version is 'the program''s version';
 comment on column errand.worker.queues is 'the queues that it claims from';
@@ -152,7 +152,7 @@ create table errand.counted (
     constraint counted_pkey primary key (worker_id)
 ) with (fillfactor = 50);
 comment on table errand.counted is
-    'The completions that each worker has counted: housekeeping counts the rest for a worker that was killed';
+    'The completions that each worker has counted: maintenance counts the rest for a worker that was killed';
 comment on column errand.counted.worker_id is
     'the worker; the row stays until all its completions are counted';
 comment on column errand.counted.upto_transaction is

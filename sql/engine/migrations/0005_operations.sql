@@ -84,7 +84,7 @@ create table errand.bulk (
 ) with (fillfactor = 50);
 create index bulk_unended_index on errand.bulk (id) where ended_at is null;
 comment on table errand.bulk is
-    'Bulk actions: changes of all jobs that match a filter, which housekeeping makes in batches';
+    'Bulk actions: changes of all jobs that match a filter, which maintenance makes in batches';
 comment on column errand.bulk.id is 'the number of the bulk action';
 comment on column errand.bulk.requested_at is 'when it was requested';
 comment on column errand.bulk.changed_at is 'when its last batch was made; null = none yet';
@@ -129,7 +129,7 @@ create table errand.job_count (
     state text not null,
     constraint job_count_pkey primary key (queue, kind, state)
 ) with (fillfactor = 50);
-comment on table errand.job_count is 'How many jobs there are, by the last statistics of housekeeping';
+comment on table errand.job_count is 'How many jobs there are, by the last statistics of maintenance';
 comment on column errand.job_count.jobs is 'number of jobs; scaled up from a sample if the table is large';
 comment on column errand.job_count.oldest_due_at is
     'since when the oldest of them is due, among kinds that a live worker of the queue has; '
@@ -155,7 +155,7 @@ create table errand.throughput (
     constraint throughput_subject check (subject in ('queue', 'kind'))
 ) with (fillfactor = 50);
 comment on table errand.throughput is
-    'Rates and times of the latest completions, by queue and by kind, by the last statistics of housekeeping';
+    'Rates and times of the latest completions, by queue and by kind, by the last statistics of maintenance';
 comment on column errand.throughput.span is 'the last 5 minutes, or the last hour';
 comment on column errand.throughput.succeeded is 'jobs that succeeded';
 comment on column errand.throughput.failed is 'jobs that failed for good';

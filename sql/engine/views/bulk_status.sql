@@ -27,7 +27,7 @@ select
 from errand.bulk
 order by id desc;
 comment on view errand.bulk_status is
-    'Bulk actions: what housekeeping changes by a filter in batches, and how far it is; newest first';
+    'Bulk actions: what maintenance changes by a filter in batches, and how far it is; newest first';
 comment on column errand.bulk_status.id is 'the number of the bulk action, for errand.stop_bulk';
 comment on column errand.bulk_status.action is 'cancel or discard';
 comment on column errand.bulk_status.filter is 'which jobs it changes; for errand_monitor without errors';

@@ -1,4 +1,4 @@
--- overdue: queues, kinds, schedules and limits that are late, and scheduled jobs that housekeeping has not made
+-- overdue: queues, kinds, schedules and limits that are late, and scheduled jobs that maintenance has not made
 -- available.
 --
 -- A queue is late after 5 minutes, and after one if nothing keeps its jobs back: errand_internal.stands_still. Kinds
@@ -79,7 +79,7 @@ select
     'limit', limit_key, since, now() - since,
     'it has room, and no job that waits for it has been released for ' || round(extract(epoch from now() - since))
         || ' s',
-    'housekeeping releases jobs within a second: does any `errand worker` or `errand scheduler` run?'
+    'maintenance releases jobs within a second: does any `errand worker` or `errand scheduler` run?'
 from errand_internal.standing_limits()
 union all
 select

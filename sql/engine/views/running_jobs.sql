@@ -42,7 +42,7 @@ comment on column errand.running_jobs.started_at is 'when the attempt was claime
 comment on column errand.running_jobs.running_for is 'how long ago that is';
 comment on column errand.running_jobs.worker_id is 'the worker that holds it';
 comment on column errand.running_jobs.worker is 'the worker''s name: its host and process';
-comment on column errand.running_jobs.is_lost is 'whether the worker is lost: housekeeping rescues the job';
+comment on column errand.running_jobs.is_lost is 'whether the worker is lost: maintenance rescues the job';
 comment on column errand.running_jobs.progress is 'how much is done, 0 to 1, as its handler last reported';
 comment on column errand.running_jobs.progress_message is 'what the handler did then; null for errand_monitor';
 comment on column errand.running_jobs.progress_at is 'when its handler last reported or logged';

@@ -60,7 +60,7 @@ select
     end as problem,
     case
         when worker.id is null or worker.heartbeat_at + worker.lease <= now()
-            then 'housekeeping rescues it; does a worker or scheduler run?'
+            then 'maintenance rescues it; does a worker or scheduler run?'
         else format(
             'select * from errand.running_jobs where job_id = %1$s -- if its progress stands still: '
             'select * from errand.cancel_job(%1$s, ''…'')', running.id)

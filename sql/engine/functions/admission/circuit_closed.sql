@@ -1,4 +1,4 @@
--- circuit_closed: closes a circuit. Housekeeping then releases the parked jobs.
+-- circuit_closed: closes a circuit. Maintenance then releases the parked jobs.
 create or replace function errand_internal.circuit_closed(name text) returns void
 language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     update errand.circuit

@@ -1,7 +1,7 @@
 -- probes_snoozed: closes the circuits that these jobs have probed. A probe that is snoozed has run without finding its
 -- service down. Without this, a job that always snoozes before its end would never close the circuit.
 --
--- Housekeeping locks a circuit's row for a moment. If another session locks it for more than 100 ms, the circuit
+-- Maintenance locks a circuit's row for a moment. If another session locks it for more than 100 ms, the circuit
 -- stays open until the next probe.
 create or replace function errand_internal.probes_snoozed(ids bigint[]) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$

@@ -9,7 +9,7 @@
 --
 -- A time in the future was written before the server's clock was set back, and is ignored.
 --
--- Housekeeping calls it every 200 ms. Returns the number of released jobs.
+-- Maintenance calls it every 200 ms. Returns the number of released jobs.
 create or replace function errand_internal.release_circuit(name text) returns int
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column

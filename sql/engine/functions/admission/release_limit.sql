@@ -46,7 +46,7 @@ begin
     if most is null and candidates is not null then
         return;
     elsif not bound.has_slots then
-        -- They park. Housekeeping gives the slots, and releases them.
+        -- They park. Maintenance gives the slots, and releases them.
         free := '{}';
         slots := array(select 0 from unnest(candidates));
         return;

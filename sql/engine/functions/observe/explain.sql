@@ -7,7 +7,7 @@
 --   unknown, succeeded, failed, cancelled, obsolete   it is not waiting
 --   unique_conflict                                   it can't be retried: another unfinished job has its key
 --   running, worker_lost                              it runs, or its worker is lost
---   not_due, retry_later, not_promoted                its time has not come; or has, and housekeeping is late
+--   not_due, retry_later, not_promoted                its time has not come; or has, and maintenance is late
 --   paused, no_worker, unknown_kind, too_late         no worker would claim it
 --   kind_paused, circuit_open, limit_full, rate, guard
 --                                                     it may not run now

@@ -23,8 +23,8 @@ begin
         return next;
     elsif job.state = 'scheduled' then
         code := 'not_promoted';
-        detail := format('it is due since %s, and housekeeping has not made it available', job.run_at);
-        hint := 'Housekeeping does so within a second: does any `errand worker` or `errand scheduler` run?';
+        detail := format('it is due since %s, and maintenance has not made it available', job.run_at);
+        hint := 'Maintenance does so within a second: does any `errand worker` or `errand scheduler` run?';
         return next;
     elsif job.parked_for = 'crash' then
         code := 'crashed';

@@ -18,7 +18,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             end),
         case
             when worker.id is null or worker.heartbeat_at + worker.lease <= now()
-                then 'Housekeeping of any worker or scheduler rescues it within 5 minutes; does one run?'
+                then 'Maintenance of any worker or scheduler rescues it within 5 minutes; does one run?'
             when job.started_at < now() - interval '15 minutes'
                 then format('select * from errand.cancel_job(%s, ''…'')', job.id)
         end

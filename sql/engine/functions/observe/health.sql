@@ -30,7 +30,7 @@ begin
     where name = 'schedule' and done_at <= clock_timestamp()
     union all
     select
-        'housekeeping',
+        'maintenance',
         coalesce(max(done_at) > now() - interval '5 minutes' and not bool_or(statistics.are_old), false),
         coalesce('last done ' || round(extract(epoch from now() - max(done_at))) || ' s ago', 'never done')
             || case when bool_or(statistics.are_old) then '; the statistics are old' else '' end,

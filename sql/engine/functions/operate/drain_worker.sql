@@ -3,7 +3,7 @@
 --   select * from errand.drain_worker(17, reason => 'its host restarts');
 --   select running, drained_at from errand.workers where id = 17;
 --
--- The process stays alive and idle, keeps its lease and does its housekeeping, until it is stopped or
+-- The process stays alive and idle, keeps its lease and does its maintenance, until it is stopped or
 -- errand.undrain_worker is called. A restarted process is not drained: it has a new id. Neither is one that has lost
 -- its lease. A process that takes another id because the result of a claim was lost stays drained.
 --

@@ -4,7 +4,7 @@
 --   select * from errand.release_worker(17, reason => 'its host is gone');
 --   select * from errand.release_worker(18, reason => 'it hangs', force => true);
 --
--- Housekeeping finds lost workers within half a minute; this call is for an operator who knows earlier. A live worker
+-- Maintenance finds lost workers within half a minute; this call is for an operator who knows earlier. A live worker
 -- is refused unless forced: with its next heartbeat it learns that it holds no jobs, stops them and registers again.
 -- Returns the jobs. Raises ER404 for an unknown worker, ER409 for a live one, ER422 without a reason.
 -- errand: for ops

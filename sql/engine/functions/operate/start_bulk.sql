@@ -1,4 +1,4 @@
--- start_bulk: has housekeeping cancel or discard all jobs that match a filter, however many they are. Returns the
+-- start_bulk: has maintenance cancel or discard all jobs that match a filter, however many they are. Returns the
 -- number of the bulk action.
 --
 --   select errand.start_bulk('cancel', '{"kind": "newsletter"}', reason => 'wrong text');

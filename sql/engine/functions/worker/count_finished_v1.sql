@@ -2,7 +2,7 @@
 --
 -- worker_ids are all ids of the process, the current one first: the rows carry that. counts is an array of {queue,
 -- kind, outcome, jobs, wait_ms, run_ms, wait_histogram, run_histogram}; the histograms are optional. upto and beyond
--- say of which transactions all completions are counted now, as in errand.counted. If housekeeping counts the current
+-- say of which transactions all completions are counted now, as in errand.counted. If maintenance counts the current
 -- id as lost, nothing is added: errand_internal.count_missed_completions counts them.
 create or replace function errand_internal.count_finished_v1(
     worker_ids bigint[], counts jsonb, upto bigint, beyond bigint[]

@@ -8,7 +8,7 @@
 -- A worker whose row another session has locked keeps its lease: no other session can end it meanwhile.
 --
 -- peers is the number of other workers with the same queues and kinds that run nothing: they share probes and wake-ups.
--- older and younger are the numbers of other workers that do housekeeping: the oldest ones do it for all. A worker
+-- older and younger are the numbers of other workers that do maintenance: the oldest ones do it for all. A worker
 -- counts for half its lease after a heartbeat.
 --
 -- started is errand_internal.server_start(). The marks are stored for other workers only if they were taken under that
@@ -42,8 +42,8 @@ begin
                 and other.kinds @> own.kinds))[:20],
         count(*) filter (
             where is_fresh and other.likeness = own.likeness and other.running = 0 and other.drained_at is null),
-        count(*) filter (where is_fresh and other.housekeeping and other.id < own.id),
-        count(*) filter (where is_fresh and other.housekeeping and other.id > own.id)
+        count(*) filter (where is_fresh and other.maintains and other.id < own.id),
+        count(*) filter (where is_fresh and other.maintains and other.id > own.id)
     into stored, peers, older, younger
     from errand.worker as own
     join errand.worker as other on other.id <> all (worker_ids) and other.heartbeat_at > now() - other.lease

@@ -1,6 +1,6 @@
 -- leave_v1: ends a worker's lease. With is_uncertain, jobs that are still claimed under its id are handed back without
 -- counting an attempt: the result of their claim was lost, so they never started. Jobs that another session has locked
--- stay as they are, and so do those of a claim that is still running: housekeeping rescues them.
+-- stay as they are, and so do those of a claim that is still running: maintenance rescues them.
 create or replace function errand_internal.leave_v1(worker_id bigint, is_uncertain boolean) returns int
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp

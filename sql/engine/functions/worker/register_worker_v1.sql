@@ -9,16 +9,16 @@
 --
 -- earlier has the ids of the same process that still have a lease. If one of them is drained, so is the new one.
 -- slots is how many jobs it runs at once, for errand.workers; queue_slots is the same for each of its queues, for
--- errand.overdue, unless other databases share them. housekeeping says that it also does housekeeping.
--- housekeepers is how many other live workers do, all of them older: the oldest ones do it for all.
+-- errand.overdue, unless other databases share them. maintains says that it also does maintenance.
+-- maintainers is how many other live workers do, all of them older: the oldest ones do it for all.
 --
 -- Raises ER421 if the database is a copy that nobody has adopted, ER422 for a longer lease, and ER409 as
 -- errand_internal.register_kinds does.
 create or replace function errand_internal.register_worker_v1(
     name text, version text, lease interval, queues text[], kinds jsonb, earlier bigint[] default null,
-    slots int default null, housekeeping boolean default false, heartbeat_interval interval default null,
+    slots int default null, maintains boolean default false, heartbeat_interval interval default null,
     queue_slots int[] default null
-) returns table (worker_id bigint, marks jsonb, started text, housekeepers int)
+) returns table (worker_id bigint, marks jsonb, started text, maintainers int)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -30,7 +30,7 @@ begin
     return query
     with entered as (
         insert into errand.worker (
-            name, version, lease, heartbeat_interval, queues, kinds, slots, queue_slots, housekeeping, likeness,
+            name, version, lease, heartbeat_interval, queues, kinds, slots, queue_slots, maintains, likeness,
             server_start, drained_at, drained_by, drained_reason)
         select
             register_worker_v1.name, register_worker_v1.version, register_worker_v1.lease,
@@ -38,7 +38,7 @@ begin
                 coalesce(register_worker_v1.heartbeat_interval, register_worker_v1.lease / 4),
                 register_worker_v1.lease / 3),
             register_worker_v1.queues,
-            names, register_worker_v1.slots, register_worker_v1.queue_slots, register_worker_v1.housekeeping,
+            names, register_worker_v1.slots, register_worker_v1.queue_slots, register_worker_v1.maintains,
             hashtext(register_worker_v1.queues::text || names::text), errand_internal.server_start(),
             earlier.drained_at, earlier.drained_by, earlier.drained_reason
         from (select) as one
@@ -69,7 +69,7 @@ begin
         (
             select count(*)::int
             from errand.worker as other
-            where other.housekeeping and other.heartbeat_at > now() - other.lease / 2
+            where other.maintains and other.heartbeat_at > now() - other.lease / 2
                 and other.id <> all (coalesce(register_worker_v1.earlier, '{}')))
     from entered;
 end

@@ -1,6 +1,6 @@
 -- release_v1: releases jobs that wait for the slots of these limit keys, whose jobs have just completed in the same
 -- transaction. A claim after it takes the released jobs at once. If another session holds the limits' lock,
--- housekeeping releases them within 200 ms.
+-- maintenance releases them within 200 ms.
 create or replace function errand_internal.release_v1(limit_keys text[]) returns void
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A worker's ``MaintenanceElection``, for its lease keeper and its probes, which change it, and for its housekeeping.
+/// A worker's ``MaintenanceElection``, for its lease keeper and its probes, which change it, and for its maintenance.
 final class WorkerElection: Sendable {
     private struct State {
         var election: MaintenanceElection

@@ -57,7 +57,7 @@ final class MaintenanceLoop: Sendable {
                 let delay = backoff.next()
                 if throttle.allowsLine() {
                     logger.warning(
-                        "housekeeping is interrupted",
+                        "maintenance is interrupted",
                         metadata: [
                             "task": "\(task.name)", "error": "\(error)",
                             "retry_in_seconds": .stringConvertible(delay / .seconds(1)),

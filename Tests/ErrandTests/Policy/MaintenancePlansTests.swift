@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("When housekeeping is due") struct HousekeepingPlansTests {
+@Suite("When maintenance is due") struct MaintenancePlansTests {
     private let time = Timestamp(microseconds: 800_000_000_000_000)
 
     @Test("promotion reads everything at first and every second, else from 10 s before the last promoted job")

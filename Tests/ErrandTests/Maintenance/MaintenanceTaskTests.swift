@@ -5,12 +5,12 @@ import Testing
 
 @testable import Errand
 
-@Suite("Housekeeping") struct HousekeepingTests {
-    private let logger = Logger(label: "test.housekeeping") { _ in SwiftLogNoOpLogHandler() }
+@Suite("Maintenance") struct MaintenanceTaskTests {
+    private let logger = Logger(label: "test.maintenance") { _ in SwiftLogNoOpLogHandler() }
 
-    /// Runs housekeeping until the condition holds, at most 10 s; returns whether it came to hold.
+    /// Runs maintenance until the condition holds, at most 10 s; returns whether it came to hold.
     private func run(on database: Database, until condition: Statement) async throws -> Bool {
-        let service = Housekeeping(database: database, logger: logger)
+        let service = Maintenance(database: database, logger: logger)
         let running = Task { try await service.run() }
         var holds = false
         for _ in 0..<1000 where !holds {
@@ -39,7 +39,7 @@ import Testing
             try await database.execute(
                 "select errand.enqueue('noop', tags => array['locked'], run_at => now() + interval '1 hour')")
             try await database.execute("update errand.job set run_at = now() - interval '1 minute'")
-            let running = Task { try await Housekeeping(database: database, logger: logger).run() }
+            let running = Task { try await Maintenance(database: database, logger: logger).run() }
             try await database.transaction { transaction in
                 try await transaction.execute("select from errand.job for update")
                 try await database.execute("select errand.enqueue('noop', run_at => now() + interval '100 ms')")
@@ -81,7 +81,7 @@ import Testing
             try await database.execute(
                 "select errand.enqueue('noop', run_at => now() + n * interval '250 ms') from generate_series(1, 8) as n"
             )
-            let service = Housekeeping(database: database, logger: logger)
+            let service = Maintenance(database: database, logger: logger)
             let running = Task { try await service.run() }
             var latest: Duration = .zero
             while let late = try await database.query(
@@ -155,10 +155,10 @@ import Testing
         }
     }
 
-    @Test("housekeeping that had nothing to do releases jobs that are parked later")
+    @Test("maintenance that had nothing to do releases jobs that are parked later")
     func releasesLater() async throws {
         try await withTestDatabase { database, _ in
-            let service = Housekeeping(database: database, logger: logger)
+            let service = Maintenance(database: database, logger: logger)
             let running = Task { try await service.run() }
             // It promotes the job with the second run of promotion at the earliest. The other tasks, which begin with
             // the first one, have found nothing by then, and only look for what comes.

@@ -6,15 +6,15 @@ import Waiting
 /// Maintains the queue: makes scheduled and parked jobs available, rescues jobs of lost workers, deletes old rows, and
 /// refreshes the statistics of the operators' views.
 ///
-/// A ``Worker`` runs it unless ``WorkerConfiguration/housekeeping`` is false. Any number may run at once, and one is
+/// A ``Worker`` runs it unless ``WorkerConfiguration/maintenance`` is false. Any number may run at once, and one is
 /// enough: locks give each task to one of them, and of many workers only the three oldest make calls. An idle one takes
 /// at most 2 % of the time.
-public struct Housekeeping: Service {
+public struct Maintenance: Service {
     private let database: Database
     private let logger: Logger
 
     /// - Parameters:
-    ///   - database: the queue's database. Housekeeping opens up to two connections of its own.
+    ///   - database: the queue's database. Maintenance opens up to two connections of its own.
     ///   - logger: for interruptions, and for jobs of lost workers.
     public init(database: Database, logger: Logger) {
         self.database = database

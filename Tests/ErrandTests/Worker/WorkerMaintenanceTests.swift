@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("A worker's housekeeping") struct WorkerHousekeepingTests {
+@Suite("A worker's maintenance") struct WorkerMaintenanceTests {
     @Test("a worker alone retries a failed job and deletes an old one")
     func alone() async throws {
         let handler = ProbeHandler { _, context in
@@ -21,7 +21,7 @@ import Testing
 
     @Test("without it nothing is deleted, and no statistics are refreshed")
     func off() async throws {
-        try await withWorker(.withoutHousekeeping, []) { database in
+        try await withWorker(.withoutMaintenance, []) { database in
             try await Queue(database: database).enqueue(Noop())
             #expect(try await database.drains())
             #expect(try await database.count("from errand.history where kind = 'old'") == 1)
