@@ -91,7 +91,7 @@ extension TestQueue {
         while idleChecks < 2 {
             guard ContinuousClock.now < end else { return false }
             // The part of maintenance that jobs may wait for: limits with room and circuits that are closed again.
-            let rows = try await database.pipeline(["select errand_internal.release_parked_v1()", isBusy])
+            let rows = try await database.pipeline(["select errand_internal.release_parked()", isBusy])
             // The job that probes a circuit may have completed between the two: the next check releases the others.
             idleChecks = try rows[1].scalar(Bool.self) ? 0 : idleChecks + 1
             if idleChecks == 0 { try await Task.sleep(for: .milliseconds(2)) }

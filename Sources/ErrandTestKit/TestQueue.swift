@@ -103,7 +103,7 @@ extension TestQueue {
 
     /// Makes due jobs available, like maintenance.
     func promote() async throws {
-        try await database.execute("select errand_internal.promote_v1(1000000, '-infinity')")
-        try await database.execute("select errand_internal.release_parked_v1()")
+        try await database.execute("select errand_internal.promote(1000000, '-infinity')")
+        try await database.execute("select errand_internal.release_parked()")
     }
 }

@@ -56,7 +56,7 @@ def fill(shop):
             insert into errand.finished_per_minute (minute, worker_id, queue, kind, outcome, jobs, wait_ms, run_ms)
             values (date_trunc('minute', now()) - interval '5 minutes', 0, {given}, {given}, 'succeeded', 3, 1, 1);
             """)
-    shop.psql("select errand_internal.refresh_statistics_v1()")
+    shop.psql("select errand_internal.update_statistics()")
 
 
 def everything(shop):

@@ -79,4 +79,4 @@ select count(*) from (
 select count(*) from (
     select errand.enqueue('noop', jsonb_build_object('sleep_ms', 1), run_at => now() + number * interval '11 minutes')
     from generate_series(1, 12) as number) as enqueued;
-select errand_internal.refresh_statistics_v1();
+select errand_internal.update_statistics();

@@ -54,4 +54,4 @@ insert into errand.action (done_at, jobs, who, action, target, reason, job_ids)
 select now() - number * interval '1 min', 1, 'alice', 'retry', '{"ids": [1]}', 'why', array[number]
 from generate_series(1, 20000) as number;
 analyze;
-select errand_internal.refresh_statistics_v1();
+select errand_internal.update_statistics();

@@ -124,7 +124,7 @@ extension Database {
             // Each time, because a heartbeat of the dead process may still have been on its way.
             lost.formUnion(
                 try await query(.silencesWorkers(where: "name like $1", [name])).column(0, as: Int64.self))
-            try await execute("select errand_internal.rescue_v1()")
+            try await execute("select errand_internal.rescue()")
             let isDone = Statement(
                 """
                 select not exists (select from errand.worker where name like $1)

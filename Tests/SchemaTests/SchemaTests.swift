@@ -38,7 +38,7 @@ import Testing
     @Test("every table has a primary key or a replica identity, without which a publication refuses its deletes")
     func identities() async throws {
         try await withTestDatabase { database, _ in
-            try await database.execute("select errand_internal.make_partitions_v1(9)")
+            try await database.execute("select errand_internal.make_partitions(9)")
             let lacking = try await database.query(
                 """
                 select pg_class.oid::regclass::text

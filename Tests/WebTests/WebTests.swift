@@ -68,7 +68,7 @@ import FoundationNetworking
             for queue in 0..<20 {
                 try await database.execute(Statement("select errand.enqueue('noop', queue => $1)", ["queue\(queue)"]))
             }
-            try await database.execute("select errand_internal.refresh_statistics_v1()")
+            try await database.execute("select errand_internal.update_statistics()")
             let samples = StatusSamples(database: database, logger: Logger(label: "test"))
             var times: [Duration] = []
             for _ in 0..<(Hardness.isFull ? 20 : 2) {

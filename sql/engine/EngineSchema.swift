@@ -24,7 +24,7 @@ package enum EngineSchema {
         Migrator(
             version: version, parts: [part] + apps,
             completion: [
-                "do $$ begin perform errand_internal.make_partitions_v1(); end $$",
+                "do $$ begin perform errand_internal.make_partitions(); end $$",
                 "select * from errand_internal.apply_rights()",
             ])
     }

@@ -31,7 +31,7 @@ struct Bench {
         let database = Database(configuration: configuration, maximumConnections: 4, logger: logger)
         do {
             try await refuseOthers(on: database)
-            try await database.execute("select errand_internal.make_partitions_v1()")
+            try await database.execute("select errand_internal.make_partitions()")
             // This comes first, before the server has the dead rows of a load to clean up.
             var idle: (wakeUps: [Double], polls: [Double])?
             if plan.measuresIdle {

@@ -31,12 +31,12 @@ struct Promotion: MaintenanceTask {
         let called = ContinuousClock.now
         let since = plan.since(at: called - start)
         let rows = try await database.query(
-            Statement("select * from errand_internal.promote_v1($1::int4, $2)", [PromotePlan.batch, since]))
+            Statement("select * from errand_internal.promote($1::int4, $2)", [PromotePlan.batch, since]))
         guard
             let (count, lastRunAt, waits, parked, crashed, bulk) = try rows.first?.decode(
                 Int.self, Timestamp?.self, Bool.self, Bool.self, Bool.self, Bool.self)
         else {
-            throw UnexpectedReply("errand_internal.promote_v1", expected: "one row", came: "none")
+            throw UnexpectedReply("errand_internal.promote", expected: "one row", came: "none")
         }
         if parked { foundParked() }
         if crashed { foundCrashed() }
@@ -57,7 +57,7 @@ struct Release: MaintenanceTask {
 
     mutating func once() async throws -> MaintenanceDelay {
         let called = ContinuousClock.now
-        let othersWait = try await database.query("select errand_internal.release_parked_v1()").scalar(Bool.self)
+        let othersWait = try await database.query("select errand_internal.release_parked()").scalar(Bool.self)
         return ReleasePlan.released(othersWait: othersWait, took: .now - called)
     }
 
@@ -79,12 +79,12 @@ struct Rescue: MaintenanceTask {
     mutating func once() async throws -> MaintenanceDelay {
         let called = ContinuousClock.now
         let page = plan.page(at: called - start)
-        let rows = try await database.query(Statement("select * from errand_internal.rescue_v1($1)", [page]))
+        let rows = try await database.query(Statement("select * from errand_internal.rescue($1)", [page]))
         guard
             let (lost, rescued, failed, nextPage, checkIn) = try rows.first?.decode(
                 Int.self, Int.self, Int.self, Int64?.self, Int64?.self)
         else {
-            throw UnexpectedReply("errand_internal.rescue_v1", expected: "one row", came: "none")
+            throw UnexpectedReply("errand_internal.rescue", expected: "one row", came: "none")
         }
         if lost + rescued + failed > 0 {
             logger.warning(
@@ -107,7 +107,7 @@ struct CrashRelease: MaintenanceTask {
     let name = "release crashed jobs"
 
     mutating func once() async throws -> MaintenanceDelay {
-        let othersWait = try await database.query("select errand_internal.release_crashed_v1()").scalar(Bool.self)
+        let othersWait = try await database.query("select errand_internal.release_crashed()").scalar(Bool.self)
         return CrashReleasePlan.released(othersWait: othersWait)
     }
 
@@ -121,7 +121,7 @@ struct Statistics: MaintenanceTask {
 
     mutating func once() async throws -> MaintenanceDelay {
         let called = ContinuousClock.now
-        try await database.execute("select errand_internal.refresh_statistics_v1()")
+        try await database.execute("select errand_internal.update_statistics()")
         return .after(StatisticsPlan.delay(after: .now - called))
     }
 
@@ -135,7 +135,7 @@ struct BulkAction: MaintenanceTask {
 
     mutating func once() async throws -> MaintenanceDelay {
         let called = ContinuousClock.now
-        let isMore = try await database.query("select errand_internal.bulk_v1()").scalar(Bool.self)
+        let isMore = try await database.query("select errand_internal.run_bulk()").scalar(Bool.self)
         return BulkPlan.delay(after: .now - called, isMore: isMore)
     }
 
@@ -160,7 +160,7 @@ struct Partitions: MaintenanceTask {
     private func change() async throws -> Bool {
         do {
             try await create()
-            while try await database.query("select errand_internal.drop_partition_v1()").scalar(Bool.self) {}
+            while try await database.query("select errand_internal.drop_partition()").scalar(Bool.self) {}
             return true
         } catch {
             guard error.sqlState == "55P03" else { throw error }
@@ -171,7 +171,7 @@ struct Partitions: MaintenanceTask {
     /// Each day is a transaction of its own, so that completions never wait for more than one of them.
     private func create() async throws(PostgresError) {
         for day in 0...MaintainPlan.daysAhead {
-            try await database.execute(Statement("select errand_internal.make_partitions_v1($1::int4)", [day]))
+            try await database.execute(Statement("select errand_internal.make_partitions($1::int4)", [day]))
         }
     }
 
@@ -195,11 +195,11 @@ struct Pruning: MaintenanceTask {
         let atLeast: Duration = isMore ? .zero : MaintainPlan.atLeast
         let pruned = try await database.query(
             Statement(
-                "select errand_internal.prune_v1(at_least => $1 * interval '1 microsecond')",
+                "select errand_internal.prune(at_least => $1 * interval '1 microsecond')",
                 [atLeast.wholeMicroseconds])
         ).scalar(Int?.self)
         guard let pruned else { return .after(MaintainPlan.interval) }
-        let ticks = try await database.query("select errand_internal.prune_ticks_v1()").scalar(Int.self)
+        let ticks = try await database.query("select errand_internal.prune_ticks()").scalar(Int.self)
         logger.debug("pruned", metadata: ["records": .stringConvertible(pruned), "ticks": .stringConvertible(ticks)])
         isMore = max(pruned, ticks) >= MaintainPlan.batch
         return .after(MaintainPlan.pruned(max(pruned, ticks), took: .now - called))

@@ -103,7 +103,7 @@ import Testing
             #expect(
                 try await errand("cancel", "--kind", "noop", "--reason", "x", "--json").output
                     == #"{"bulk":2,"done":"requested"}"# + "\n")
-            try await database.execute("select errand_internal.bulk_v1()")
+            try await database.execute("select errand_internal.run_bulk()")
             let done = try await errand("watch", "2")
             #expect(done.code == 0)
             #expect(done.output == "bulk 2: done, 3 jobs\n")

@@ -122,9 +122,9 @@ import Testing
     /// What maintenance does in days.
     private static let upkeep = [
         "select errand.retry('{22}')",
-        "select errand_internal.make_partitions_v1(5)",
-        "select errand_internal.drop_partition_v1()",
-        "select errand_internal.prune_v1()",
+        "select errand_internal.make_partitions(5)",
+        "select errand_internal.drop_partition()",
+        "select errand_internal.prune()",
         "select * from errand.health()",
         "select * from errand.limits",
         "select * from errand.failures",

@@ -32,8 +32,8 @@ import Testing
             ]
             #expect(try await Program.run(["storage", "init"], settings: settings).code == 0)
             // The database is a copy of one that may be hours old.
-            try await database.execute("select errand_internal.make_partitions_v1()")
-            try await database.execute("select errand_internal.prune_v1()")
+            try await database.execute("select errand_internal.make_partitions()")
+            try await database.execute("select errand_internal.prune()")
             try await database.execute(
                 """
                 insert into errand.worker (name, version, queues, kinds, lease)
@@ -93,8 +93,8 @@ import Testing
             ]
             #expect(try await Program.run(["storage", "init"], settings: settings).code == 0)
             // The database is a copy of one that may be hours old.
-            try await database.execute("select errand_internal.make_partitions_v1()")
-            try await database.execute("select errand_internal.prune_v1()")
+            try await database.execute("select errand_internal.make_partitions()")
+            try await database.execute("select errand_internal.prune()")
             try await database.execute("select errand.enqueue('noop', queue => 'images')")
             try await database.execute("update errand.job set run_at = now() - interval '1 hour'")
             try await database.execute("select errand.pause_queue('mail', 'moves', force => true)")

@@ -89,7 +89,7 @@ struct RandomWalk {
             try await connection.script(WalkLog.schema)
             if let breaking { try await connection.script(breaking) }
             for statement: Statement in [
-                "select errand_internal.make_partitions_v1()",
+                "select errand_internal.make_partitions()",
                 "select set_config('walk.cause', 'operation 0 setup', false)",
                 Statement("select errand_internal.register_kinds($1)", [WalkWorker.kinds]),
                 "select errand.set_limit('tenant/*', 2)",

@@ -90,7 +90,7 @@ struct BrokenRule: Sendable, CustomTestStringConvertible, CustomStringConvertibl
             description: "claims from paused queues", function: "claim_v1",
             parts: ["name = claim_v1.queue and paused_at is not null": "false"]),
         BrokenRule(
-            description: "promotion before the time", function: "promote_v1",
+            description: "promotion before the time", function: "promote",
             parts: ["waiting.run_at <= now()": "waiting.run_at <= now() + interval '400 ms'"]),
         BrokenRule(
             description: "rates that are not spent", function: "rate_spend",
@@ -106,7 +106,7 @@ struct BrokenRule: Sendable, CustomTestStringConvertible, CustomStringConvertibl
             description: "attempts given back twice", function: "complete_v1",
             parts: ["set state = 'available', attempt = attempt - 1": "set state = 'available', attempt = attempt - 2"]),
         BrokenRule(
-            description: "jobs of lost workers left where they are", function: "rescue_v1",
+            description: "jobs of lost workers left where they are", function: "rescue",
             parts: [
                 "where id = any (claimed || unnamed) and state = 'running' and worker_id": "where false and worker_id"
             ]),
@@ -126,7 +126,7 @@ struct BrokenRule: Sendable, CustomTestStringConvertible, CustomStringConvertibl
             description: "jobs of a circuit without a row", function: "release_circuit",
             parts: ["existing.name := release_circuit.name;": "return 0;"]),
         BrokenRule(
-            description: "promotion from the mark alone", function: "promote_v1",
+            description: "promotion from the mark alone", function: "promote",
             parts: ["least(since, now() - interval '10 seconds')": "greatest(since, now() - interval '10 seconds')"]),
         BrokenRule(
             description: "cancelled jobs that stay", function: "cancel",

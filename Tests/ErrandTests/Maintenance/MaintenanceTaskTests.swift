@@ -130,10 +130,10 @@ import Testing
                 "update errand.job set state = 'running', worker_id = 4711, crashes = 1, started_at = now()")
             let available: Statement = "select count(*) filter (where state = 'available') from errand.job"
             func release() async throws -> Int {
-                _ = try await database.query("select errand_internal.release_crashed_v1()")
+                _ = try await database.query("select errand_internal.release_crashed()")
                 return try await database.query(available).scalar(Int.self)
             }
-            try await database.execute("select errand_internal.rescue_v1(0)")
+            try await database.execute("select errand_internal.rescue(0)")
             #expect(try await database.query(available).scalar(Int.self) == 0)
             let code = "select code from errand.explain((select min(id) from errand.job)) limit 1"
             #expect(try await database.query(Statement(code)).scalar(String.self) == "crashed")
@@ -197,7 +197,7 @@ import Testing
                 """)
             try await database.execute(
                 "update errand.schedule set last_tick = (select max(tick) from errand.tick where schedule = name)")
-            try await database.execute("select errand_internal.prune_ticks_v1()")
+            try await database.execute("select errand_internal.prune_ticks()")
             #expect(try await database.text("select schedule from errand.tick order by schedule") == "dropped\nyearly")
         }
     }

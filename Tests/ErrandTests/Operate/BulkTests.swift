@@ -21,7 +21,7 @@ import Testing
             try await fill(database, 4)
             let status = "select state, progress, changed, skipped from errand.bulk_status"
             #expect(try await database.text(status, as: "errand_monitor") == "waiting|0.000|0|0")
-            let batch = "select errand_internal.bulk_v1(4)"
+            let batch = "select errand_internal.run_bulk(4)"
             #expect(try await database.text(batch) == "true")
             #expect(try await database.text(status) == "running|0.400|2|0")
             #expect(try await database.text(batch) == "true")
@@ -47,7 +47,7 @@ import Testing
             try await database.fail(worker, with: "no such address")
             try await database.execute("select errand.enqueue('noop')")
             try await database.execute("select errand.start_bulk('discard', '{\"error\": \"address\"}', 'they left')")
-            while try await database.query("select errand_internal.bulk_v1()").scalar(Bool.self) {}
+            while try await database.query("select errand_internal.run_bulk()").scalar(Bool.self) {}
             #expect(try await database.count("from errand.failed") == 0)
             #expect(try await database.count("from errand.job") == 1)
             #expect(
@@ -66,11 +66,11 @@ import Testing
             try await database.execute("select errand.start_bulk('cancel', '{\"kind\": \"noop\"}', 'x')")
             try await database.transaction { transaction in
                 try await transaction.execute("select from errand.job where id = 2 for update")
-                #expect(try await database.text("select errand_internal.bulk_v1()") == "true")
+                #expect(try await database.text("select errand_internal.run_bulk()") == "true")
                 #expect(try await database.text("select id from errand.job") == "2")
                 #expect(try await database.text("select state from errand.bulk_status") == "running")
             }
-            while try await database.query("select errand_internal.bulk_v1()").scalar(Bool.self) {}
+            while try await database.query("select errand_internal.run_bulk()").scalar(Bool.self) {}
             #expect(try await database.count("from errand.job") == 0)
             #expect(try await database.text("select state, changed from errand.bulk_status") == "done|3")
         }
@@ -84,16 +84,16 @@ import Testing
             struct Killed: Error {}
             await #expect(throws: Killed.self) {
                 try await database.transaction { transaction in
-                    try await transaction.execute("select errand_internal.bulk_v1(2)")
+                    try await transaction.execute("select errand_internal.run_bulk(2)")
                     throw Killed()
                 }
             }
             #expect(try await database.text("select state, changed from errand.bulk_status") == "waiting|0")
             try await database.execute("update errand.home set database_name = 'elsewhere'")
-            #expect(try await database.text("select errand_internal.bulk_v1()") == "false")
+            #expect(try await database.text("select errand_internal.run_bulk()") == "false")
             #expect(try await database.count("from errand.job") == 4)
             try await database.execute("select errand.adopt('a test')")
-            while try await database.query("select errand_internal.bulk_v1(2)").scalar(Bool.self) {}
+            while try await database.query("select errand_internal.run_bulk(2)").scalar(Bool.self) {}
             #expect(try await database.text("select state, changed from errand.bulk_status") == "done|4")
         }
     }
@@ -106,10 +106,10 @@ import Testing
                 try await database.execute(
                     Statement("select errand.start_bulk('cancel', '{\"tag\": \"\(tag)\"}', 'x')"))
             }
-            try await database.execute("select errand_internal.bulk_v1(2)")
+            try await database.execute("select errand_internal.run_bulk(2)")
             #expect(
                 try await database.text("select errand.stop_bulk(1, 'the wrong tag')", as: "errand_ops") == "1")
-            while try await database.query("select errand_internal.bulk_v1()").scalar(Bool.self) {}
+            while try await database.query("select errand_internal.run_bulk()").scalar(Bool.self) {}
             let status = "select id, state, changed, stopped_reason from errand.bulk_status"
             #expect(try await database.text(status) == "2|done|2|\n1|stopped|1|the wrong tag")
             #expect(try await database.refusal(of: "select errand.stop_bulk(1, 'x')") == "ER409")

@@ -41,10 +41,10 @@ import Testing
             from generate_series(1, 9) as n))
         """,
         "select errand.enqueue('noop', limit_key => 'b') from generate_series(1, 5)",
-        "select errand_internal.promote_v1(100, '-infinity')", "select errand_internal.release_parked_v1()",
-        "select errand_internal.rescue_v1(0)",
-        "select errand_internal.release_crashed_v1()",
-        "select errand_internal.refresh_statistics_v1('0 s')",
+        "select errand_internal.promote(100, '-infinity')", "select errand_internal.release_parked()",
+        "select errand_internal.rescue(0)",
+        "select errand_internal.release_crashed()",
+        "select errand_internal.update_statistics('0 s')",
         "select errand_internal.leave_v1((select id from errand.worker order by random() limit 1), true)",
     ]
 

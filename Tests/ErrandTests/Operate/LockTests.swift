@@ -110,9 +110,9 @@ import Testing
             try await transaction.execute(statement)
         }
         for call in [
-            "select errand_internal.promote_v1(1000, '-infinity')", "select errand_internal.release_parked_v1()",
-            "select errand_internal.rescue_v1(0)",
-            "select errand_internal.release_crashed_v1()", "select errand_internal.refresh_statistics_v1('0 s')",
+            "select errand_internal.promote(1000, '-infinity')", "select errand_internal.release_parked()",
+            "select errand_internal.rescue(0)",
+            "select errand_internal.release_crashed()", "select errand_internal.update_statistics('0 s')",
             "select errand_internal.heartbeat_v1(array[1], 1, '{}', null)",
             "select errand_internal.tick_v1()",
             "select errand_internal.leave_v1(1, true)", "set constraints all immediate",

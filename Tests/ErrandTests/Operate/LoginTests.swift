@@ -61,10 +61,10 @@ import Testing
     func destruction() async throws {
         try await withLogins { database, own, other in
             for (call, state) in [
-                ("errand_internal.prune_v1(1, 1)", "42883"), ("errand_internal.drop_partition_v1(1)", "42883"),
-                ("errand_internal.prune_ticks_v1(0)", "42883"), ("errand_internal.make_partitions_v1(100000)", "ER422"),
-                ("errand_internal.make_partitions_v1(null)", "ER422"),
-                ("errand_internal.make_partitions_v1(-1)", "ER422"),
+                ("errand_internal.prune(1, 1)", "42883"), ("errand_internal.drop_partition(1)", "42883"),
+                ("errand_internal.prune_ticks(0)", "42883"), ("errand_internal.make_partitions(100000)", "ER422"),
+                ("errand_internal.make_partitions(null)", "ER422"),
+                ("errand_internal.make_partitions(-1)", "ER422"),
             ] {
                 #expect(try await database.refusal(of: "select \(call)", by: own) == state, "\(call)")
             }

@@ -31,7 +31,7 @@ import Testing
             // As if it was long ago, so that many are released at once.
             try await database.execute(
                 "update errand.circuit set closed_at = now() - interval '1 hour', released_at = null")
-            try await database.execute("select errand_internal.release_parked_v1()")
+            try await database.execute("select errand_internal.release_parked()")
             #expect(try await database.count(parked) == 0)
             #expect(try await worker.claim(jobs, kinds: ["noop", "mail"]).count == jobs)
             let audit = "select action, reason, target from errand.audit order by id"
@@ -62,12 +62,12 @@ import Testing
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 3))
             try await database.execute("select errand.pause_kind('noop', 'x', until => now() + interval '1 hour')")
             #expect(try await worker.claim(3).isEmpty)
-            try await database.execute("select errand_internal.release_parked_v1()")
+            try await database.execute("select errand_internal.release_parked()")
             #expect(try await database.count("from errand.job where state = 'parked'") == 3)
             try await database.execute("update errand.circuit set until = now()")
-            try await database.execute("select errand_internal.release_parked_v1()")
+            try await database.execute("select errand_internal.release_parked()")
             try await database.execute("update errand.circuit set closed_at = now() - interval '1 hour'")
-            try await database.execute("select errand_internal.release_parked_v1()")
+            try await database.execute("select errand_internal.release_parked()")
             #expect(try await worker.claim(3).count == 3)
             #expect(try await database.count("from errand.circuit where opened_at is not null") == 0)
             let error = await #expect(throws: PostgresError.self) {

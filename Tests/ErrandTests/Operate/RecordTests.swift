@@ -105,7 +105,7 @@ import Testing
             try await database.fail(worker, with: "bucket 17 is gone")
             #expect(try await database.text(errors) == "bucket # is gone|4|2|bucket 17 is gone", "they failed again")
             try await database.execute("update errand.past_failure set finished_at = finished_at - interval '8 days'")
-            try await database.execute("select errand_internal.prune_v1()")
+            try await database.execute("select errand_internal.prune()")
             #expect(try await database.text(errors) == "bucket # is gone|2|0|bucket 17 is gone")
         }
     }

@@ -34,14 +34,14 @@ import Testing
             for (kind, days) in [("noop", 89), ("noop", 91), ("other", 29), ("other", 31)] {
                 try await end(kind, daysAgo: days, on: database)
             }
-            try await database.execute("select errand_internal.prune_v1()")
+            try await database.execute("select errand_internal.prune()")
             #expect(try await database.text("select id from errand.failed order by id") == "1029\n1089")
             let shown = "select kind, state, keep, reason from errand.retention_status where kind = 'noop'"
             #expect(try await database.text(shown, as: "errand_monitor") == "noop|failed|90 days|for the audit")
             let audit = "select action, target ->> 'keep', reason from errand.audit"
             #expect(try await database.text(audit) == "set_retention|90 days|for the audit")
             try await database.execute("select errand.set_retention('noop', 'failed', null, 'it is over')")
-            try await database.execute("select errand_internal.prune_v1()")
+            try await database.execute("select errand_internal.prune()")
             #expect(try await database.text("select id from errand.failed") == "1029")
         }
     }
@@ -53,19 +53,19 @@ import Testing
             try await database.execute("update errand.kind set keep_ended = interval '1 day'")
             try await end("noop", daysAgo: 3, on: database)
             try await database.execute("select errand.set_retention('noop', 'cancelled', interval '4 days', 'x')")
-            try await database.execute("select errand_internal.prune_v1()")
+            try await database.execute("select errand_internal.prune()")
             #expect(try await database.count("from errand.history") == 1, "the operator's 4 days count")
             let programs = "select state, keep, set_by from errand.retention_status where kind = 'noop' order by state"
             #expect(
                 try await database.text(programs)
                     == "cancelled|4 days|postgres\nobsolete|1 day|the program\nsucceeded|1 day|the program")
             try await database.execute("select errand.set_retention('noop', 'cancelled', interval '2 days', 'x')")
-            try await database.execute("select errand_internal.prune_v1()")
+            try await database.execute("select errand_internal.prune()")
             #expect(try await database.count("from errand.history") == 0)
             try await end("noop", daysAgo: 20, on: database)
             try await database.execute("select errand.set_retention('noop', 'cancelled', interval '30 days', 'x')")
-            while try await database.query("select errand_internal.drop_partition_v1()").scalar(Bool.self) {}
-            try await database.execute("select errand_internal.prune_v1()")
+            while try await database.query("select errand_internal.drop_partition()").scalar(Bool.self) {}
+            try await database.execute("select errand_internal.prune()")
             #expect(try await database.count("from errand.history") == 1)
         }
     }

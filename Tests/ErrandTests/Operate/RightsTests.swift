@@ -147,9 +147,9 @@ import Testing
                         "select errand_internal.heartbeat_v1('{1}', 0, '{}', null)",
                         "select errand_internal.revoked_jobs_v1('{}', '{}')",
                         "select errand_internal.unlisted_jobs_v1(1, 0, '{}', '{}', '{}')",
-                        "select errand_internal.refresh_statistics_v1()",
-                        "select errand_internal.promote_v1(10, '-infinity')", "select errand_internal.rescue_v1(0)",
-                        "select errand_internal.make_partitions_v1(days_ahead => 9)", "select * from errand.metrics()",
+                        "select errand_internal.update_statistics()",
+                        "select errand_internal.promote(10, '-infinity')", "select errand_internal.rescue(0)",
+                        "select errand_internal.make_partitions(days_ahead => 9)", "select * from errand.metrics()",
                         "select errand_internal.leave_v1(1, true)",
                     ]
                 default:
@@ -205,7 +205,7 @@ import Testing
             let lines = try await connection.query(Statement("\(catalog)")).map { try $0.decode(String.self) }
             let expected = try await connection.query(Statement("\(declared)")).map { try $0.decode(String.self) }
             #expect(!expected.isEmpty && Set(lines).isSuperset(of: expected))
-            try await connection.execute("select errand_internal.make_partitions_v1()")
+            try await connection.execute("select errand_internal.make_partitions()")
         } catch {
             await connection.close()
             throw error

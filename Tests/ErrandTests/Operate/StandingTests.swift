@@ -122,7 +122,7 @@ import Testing
             try await expectOverdue("", database)
             try await database.execute("select errand.resume_queue('default')")
             try await expectOverdue("limit|tenant/1", database)
-            try await database.execute("select errand_internal.release_parked_v1()")
+            try await database.execute("select errand_internal.release_parked()")
             try await expectOverdue("", database)
         }
     }

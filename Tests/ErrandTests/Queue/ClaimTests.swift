@@ -78,7 +78,7 @@ import Testing
             let first = try await database.register()
             let old = try await database.claim(1, as: first).jobs[0]
             try await database.execute(.silencesWorkers())
-            try await database.execute("select errand_internal.rescue_v1()")
+            try await database.execute("select errand_internal.rescue()")
             let second = try await database.register()
             let new = try await database.claim(1, as: second).jobs[0]
             #expect(new.id == old.id && new.position > old.position && new.attempt == 2)
@@ -101,8 +101,8 @@ import Testing
                 let worker = try await database.register()
                 #expect(try await database.claim(1, as: worker).jobs.count == 1)
                 try await database.execute(.silencesWorkers())
-                try await database.execute("select errand_internal.rescue_v1()")
-                try await database.execute("select errand_internal.release_crashed_v1()")
+                try await database.execute("select errand_internal.rescue()")
+                try await database.execute("select errand_internal.release_crashed()")
             }
             let error = try await database.query("select error from errand.failed").scalar(String.self)
             #expect(error == "running in 3 crashes of its worker")

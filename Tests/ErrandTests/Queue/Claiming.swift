@@ -64,7 +64,7 @@ struct ManualWorker {
     /// Stops its heartbeat and ends its lease.
     func dies() async throws {
         try await database.execute(.silencesWorkers(where: "id = $1", [id]))
-        try await database.execute("select errand_internal.rescue_v1()")
+        try await database.execute("select errand_internal.rescue()")
     }
 }
 

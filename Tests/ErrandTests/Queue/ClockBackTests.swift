@@ -80,7 +80,7 @@ import Testing
             let isBack = "exists (select from errand.job where state = 'available' and crashes = 1)"
             #expect(
                 try await database.becomes(isBack) {
-                    try await database.execute("select errand_internal.rescue_v1()")
+                    try await database.execute("select errand_internal.rescue()")
                 })
         }
     }
@@ -118,9 +118,9 @@ import Testing
     func maintenance() async throws {
         try await withTestDatabase { database, _ in
             for (task, call) in [
-                ("statistics", "errand_internal.refresh_statistics_v1()"),
-                ("prune", "errand_internal.prune_v1('1 hour') is not null"),
-                ("rescue", "(select count(*) = 1 from errand_internal.rescue_v1())"),
+                ("statistics", "errand_internal.update_statistics()"),
+                ("prune", "errand_internal.prune('1 hour') is not null"),
+                ("rescue", "(select count(*) = 1 from errand_internal.rescue())"),
                 ("schedule", "(select ticks is null from errand_internal.tick_v1())"),
             ] {
                 try await database.execute("delete from errand.maintenance_task")
@@ -200,7 +200,7 @@ import Testing
                 """)
             try await database.execute(
                 "update errand.job set crashes = 2, run_at = now() + interval '1 hour' where state = 'available'")
-            try await database.execute("select errand_internal.release_crashed_v1()")
+            try await database.execute("select errand_internal.release_crashed()")
             #expect(try await database.count("from errand.job where state = 'available'") == 2)
         }
     }
@@ -210,7 +210,7 @@ import Testing
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(Noop(), .after(.seconds(3600)))
             try await database.execute("update errand.job set run_at = now() - interval '1 second'")
-            try await database.execute("select errand_internal.promote_v1(1000, now() + interval '1 day')")
+            try await database.execute("select errand_internal.promote(1000, now() + interval '1 day')")
             #expect(try await database.count("from errand.job where state = 'available'") == 1)
         }
     }

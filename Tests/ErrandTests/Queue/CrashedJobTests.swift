@@ -69,7 +69,7 @@ import Testing
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(Noop())
             try await database.execute("update errand.job set crashes = 2")
-            try await database.execute("select errand_internal.rescue_v1(0)")
+            try await database.execute("select errand_internal.rescue(0)")
             #expect(try await database.count("from errand.job where state = 'available'") == 1)
         }
     }
@@ -88,7 +88,7 @@ import Testing
             #expect(
                 try await database.count("from errand.job where id = 2 and state = 'available' and crashes = 1") == 1)
             try await database.execute("delete from errand.job where id = 2")
-            try await database.execute("select errand_internal.release_crashed_v1()")
+            try await database.execute("select errand_internal.release_crashed()")
             let second = try await ManualWorker(database)
             #expect(try await second.claim(2).map(\.id) == [1])
             try await second.dies()

@@ -9,13 +9,13 @@ import Testing
     func partitions() async throws {
         try await withTestDatabase { database, _ in
             try await database.makePartition(daysAgo: 20)
-            #expect(try await database.query("select errand_internal.make_partitions_v1(6)").scalar(Int.self) == 6)
+            #expect(try await database.query("select errand_internal.make_partitions(6)").scalar(Int.self) == 6)
             // Detached, then dropped.
-            let more = "select errand_internal.drop_partition_v1()"
+            let more = "select errand_internal.drop_partition()"
             for isMore in [true, true, false] {
                 #expect(try await database.query(Statement("\(more)")).scalar(Bool.self) == isMore)
             }
-            #expect(try await database.query("select errand_internal.make_partitions_v1(6)").scalar(Int.self) == 0)
+            #expect(try await database.query("select errand_internal.make_partitions(6)").scalar(Int.self) == 0)
             for table in ["history", "payload"] {
                 #expect(try await database.count("from pg_class where relname ~ '^\(table)_[0-9]{8}$'") == 7)
             }
@@ -29,7 +29,7 @@ import Testing
             try await database.withConnection { reader in
                 try await reader.execute("begin")
                 try await reader.execute("select count(*) from errand.history where finished_at > now()")
-                for step in ["make_partitions_v1(6)", "drop_partition_v1()"] {
+                for step in ["make_partitions(6)", "drop_partition()"] {
                     let error = await #expect(throws: PostgresError.self) {
                         try await database.execute(Statement("select errand_internal.\(step)"))
                     }
@@ -40,8 +40,8 @@ import Testing
                 #expect(try await database.count("from errand.history") == 1)
                 try await reader.execute("commit")
             }
-            #expect(try await database.query("select errand_internal.make_partitions_v1(6)").scalar(Int.self) == 6)
-            #expect(try await database.query("select errand_internal.drop_partition_v1()").scalar(Bool.self))
+            #expect(try await database.query("select errand_internal.make_partitions(6)").scalar(Int.self) == 6)
+            #expect(try await database.query("select errand_internal.drop_partition()").scalar(Bool.self))
         }
     }
 
@@ -63,9 +63,9 @@ import Testing
                     case when n % 2 = 0 then 'long' else 'noop' end, '{}'
                 from generate_series(1, 10) as n
                 """)
-            while try await database.query("select errand_internal.drop_partition_v1()").scalar(Bool.self) {}
+            while try await database.query("select errand_internal.drop_partition()").scalar(Bool.self) {}
             #expect(try await database.count("from errand.history_default") == 5)
-            try await database.execute("select errand_internal.prune_v1()")
+            try await database.execute("select errand_internal.prune()")
             #expect(try await database.count("from errand.history_default where kind = 'long'") == 5)
         }
     }
@@ -84,8 +84,8 @@ import Testing
                 select 1000 + n, 1000 + n, now(), 1 + n, 'free' from generate_series(1, 10500) as n
                 """)
             try await database.execute("update errand.limit_slot set admitted_at = now() - interval '10 minutes'")
-            #expect(try await database.query("select errand_internal.prune_v1()").scalar(Int.self) == 10_000)
-            #expect(try await database.query("select errand_internal.prune_v1()").scalar(Int.self) == 500)
+            #expect(try await database.query("select errand_internal.prune()").scalar(Int.self) == 10_000)
+            #expect(try await database.query("select errand_internal.prune()").scalar(Int.self) == 500)
             #expect(try await database.text("select job_id from errand.limit_slot") == "1")
         }
     }
@@ -117,7 +117,7 @@ import Testing
                     ).scalar(Int.self)
                 }
                 let before = try await read()
-                try await transaction.execute("select errand_internal.prune_v1()")
+                try await transaction.execute("select errand_internal.prune()")
                 return try await read() - before
             }
             #expect(read > 1000)
@@ -140,10 +140,10 @@ import Testing
             try await Queue(database: database).enqueue(Noop())
             try await database.execute("select errand.cancel('{1}', 'test')")
             #expect(try await database.count("from errand.history_default") == 1)
-            let made = try await database.query("select errand_internal.make_partitions_v1(3)").scalar(Int.self)
+            let made = try await database.query("select errand_internal.make_partitions(3)").scalar(Int.self)
             // In the last hour of a day, the task runs without a delay.
             #expect((3...4).contains(made))
-            #expect(try await database.query("select errand_internal.make_partitions_v1(3)").scalar(Int.self) == 0)
+            #expect(try await database.query("select errand_internal.make_partitions(3)").scalar(Int.self) == 0)
             try await database.execute(
                 """
                 insert into errand.history (
@@ -187,7 +187,7 @@ import Testing
                 select now() - n * interval '1 minute', errand_internal.server_start(), '{}', '{}' from generate_series(1, 150) as n
                 """,
                 "insert into errand.mark values (now() - interval '8 days', errand_internal.server_start(), '{}', '{}')",
-                "select errand_internal.prune_v1()",
+                "select errand_internal.prune()",
             ] {
                 try await database.execute(setup)
             }
@@ -213,7 +213,7 @@ import Testing
                 select n, now(), now(), now() - n * interval '10 days', 2, 1, 1, 0, 'default', 'noop', '{}', 'test'
                 from generate_series(1, 4) as n
                 """)
-            try await database.execute("select errand_internal.prune_v1()")
+            try await database.execute("select errand_internal.prune()")
             #expect(try await database.count("from errand.failed") == 2)
         }
     }

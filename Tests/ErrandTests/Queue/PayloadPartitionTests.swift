@@ -65,7 +65,7 @@ import Testing
             try await database.enqueueLarge()
             try await database.execute("select errand.cancel('{1}', 'test')")
             try await database.execute("update errand.history set finished_at = now() - interval '61 minutes'")
-            #expect(try await database.query("select errand_internal.prune_v1()").scalar(Int.self) == 1)
+            #expect(try await database.query("select errand_internal.prune()").scalar(Int.self) == 1)
             #expect(try await database.count("from errand.payload") == 0)
         }
     }
@@ -84,14 +84,14 @@ import Testing
             for _ in 1...3 { try await database.enqueueLarge() }
             #expect(try await database.count("from errand.payload_default") == 3)
             // No partition is added for a day that has payloads there.
-            #expect(try await database.query("select errand_internal.make_partitions_v1(3)").scalar(Int.self) == 3)
+            #expect(try await database.query("select errand_internal.make_partitions(3)").scalar(Int.self) == 3)
             let worker = try await ManualWorker(database)
             #expect(try await worker.claim(1).count == 1)
             try await database.execute("select errand.cancel('{2}', 'test')")
             try await database.execute("update errand.payload set day = day - 20")
             try await database.execute("update errand.job set payload_day = payload_day - 20")
             // The history of the second job refers to another day now.
-            try await database.execute("select errand_internal.prune_v1()")
+            try await database.execute("select errand_internal.prune()")
             #expect(
                 try await database.word("select string_agg(job_id::text, ' ' order by job_id) from errand.payload")
                     == "1 3")
@@ -157,6 +157,6 @@ extension Database {
     }
 
     fileprivate func dropPartitions() async throws {
-        while try await query("select errand_internal.drop_partition_v1()").scalar(Bool.self) {}
+        while try await query("select errand_internal.drop_partition()").scalar(Bool.self) {}
     }
 }

@@ -61,7 +61,7 @@ import Testing
             #expect(pages > 400)
             let blocks: Statement = "select pg_stat_get_xact_blocks_fetched('errand.job'::regclass)"
             for call in [
-                "errand_internal.rescue_v1()",
+                "errand_internal.rescue()",
                 "errand_internal.leave_v1((select min(worker_id) from errand.claim), true)",
                 "errand.release_worker((select min(worker_id) from errand.claim), 'test', force => true)",
             ] {

@@ -34,7 +34,7 @@ import Testing
             try await database.execute(.silencesWorkers(where: "id = $1", [lost.id]))
             let gate = try await database.makeConnection()
             try await gate.execute("select pg_advisory_lock(4711)")
-            async let rescued = database.query("select rescued from errand_internal.rescue_v1()").scalar(Int.self)
+            async let rescued = database.query("select rescued from errand_internal.rescue()").scalar(Int.self)
             #expect(
                 try await database.becomes("exists (select from pg_locks where locktype = 'advisory' and not granted)"))
             // Meanwhile the lost worker releases the jobs without row locks, and a new worker claims them.
@@ -88,7 +88,7 @@ import Testing
             /// In seconds.
             func nextCheck(after seconds: Int) async throws -> Int64? {
                 try await shift(worker, by: seconds)
-                return try await database.query("select check_in / 1000000 from errand_internal.rescue_v1()").scalar(
+                return try await database.query("select check_in / 1000000 from errand_internal.rescue()").scalar(
                     Int64?.self)
             }
             #expect(try await nextCheck(after: 15) == nil)
@@ -148,7 +148,7 @@ import Testing
     private func check(_ worker: ManualWorker, after seconds: Int) async throws -> Int {
         try await shift(worker, by: seconds)
         let session = try await worker.database.makeConnection()
-        let lost = try await session.query("select lost_workers from errand_internal.rescue_v1()").scalar(Int.self)
+        let lost = try await session.query("select lost_workers from errand_internal.rescue()").scalar(Int.self)
         await session.close()
         return lost
     }

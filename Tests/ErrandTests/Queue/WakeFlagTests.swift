@@ -12,7 +12,7 @@ import Testing
             let flag = "select last_value from errand.wake_flag"
             let workers = [try await ManualWorker(database), try await ManualWorker(database)]
             try await database.execute("select errand_internal.set_wake_flag_v1(true)")
-            try await database.execute("select errand_internal.rescue_v1()")
+            try await database.execute("select errand_internal.rescue()")
             try await workers[0].dies()
             #expect(try await database.word(flag) == "2")
             try await workers[1].dies()

@@ -89,10 +89,10 @@ import Testing
     @Test("one of many programs prunes: another one does nothing for a while, unless it has more to do itself")
     func prunes() async throws {
         try await withTestDatabase { database, _ in
-            let prune = "select errand_internal.prune_v1(at_least => '50 minutes')"
+            let prune = "select errand_internal.prune(at_least => '50 minutes')"
             #expect(try await database.query(Statement(prune)).scalar(Int?.self) == 0)
             #expect(try await database.query(Statement(prune)).scalar(Int?.self) == nil)
-            #expect(try await database.query("select errand_internal.prune_v1()").scalar(Int?.self) == 0)
+            #expect(try await database.query("select errand_internal.prune()").scalar(Int?.self) == 0)
             try await database.execute(
                 "update errand.maintenance_task set done_at = done_at - interval '51 minutes' where name = 'prune'")
             #expect(try await database.query(Statement(prune)).scalar(Int?.self) == 0)

@@ -54,7 +54,7 @@ import Testing
             // In one transaction, so that no heartbeat runs in between.
             try await database.transaction { transaction in
                 try await transaction.execute(.silencesWorkers())
-                try await transaction.execute("select errand_internal.rescue_v1()")
+                try await transaction.execute("select errand_internal.rescue()")
             }
             #expect(await interrupted.first { _ in true } == .leaseLost)
             #expect(await started.first { _ in true } == 2)

@@ -87,7 +87,7 @@ import Testing
             try await database.execute("update errand.worker set marks = '{}'")
             try await database.execute("update errand.mark set server_start = 'before'")
             #expect(try await marks(kinds: "[]") == "{}")
-            try await database.execute("select errand_internal.prune_v1()")
+            try await database.execute("select errand_internal.prune()")
             #expect(try await database.count("from errand.mark") == 0)
         }
     }

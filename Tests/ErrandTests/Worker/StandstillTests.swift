@@ -107,7 +107,7 @@ import Waiting
             #expect(try await database.count(wentOn) == 1)
             let isBack = "count(*) = 200 from errand.job where state in ('available', 'parked')"
             #expect(
-                try await database.becomes(isBack) { try await database.execute("select errand_internal.rescue_v1()") })
+                try await database.becomes(isBack) { try await database.execute("select errand_internal.rescue()") })
         }
     }
 

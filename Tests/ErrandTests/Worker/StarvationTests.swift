@@ -128,7 +128,7 @@ private final class Times: Sendable {
             try await database.execute("select errand.resume_queue('default')")
             #expect(
                 try await database.becomes("not exists (select from errand.job where crashes = 2)") {
-                    try await database.execute("select errand_internal.rescue_v1()")
+                    try await database.execute("select errand_internal.rescue()")
                 })
             let passed = try #require(times.mostPassed(crashed))
             #expect(passed <= Self.most)

@@ -65,7 +65,7 @@ extension Database {
 
     /// Makes due jobs available, like maintenance.
     func promote() async throws {
-        try await execute("select errand_internal.promote_v1(1000, '-infinity')")
-        try await execute("select errand_internal.release_parked_v1()")
+        try await execute("select errand_internal.promote(1000, '-infinity')")
+        try await execute("select errand_internal.release_parked()")
     }
 }

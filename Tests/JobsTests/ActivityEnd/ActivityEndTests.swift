@@ -255,7 +255,7 @@ import Testing
             // Failures that are written at the same moment are not all counted: then the next ones open the circuit.
             let down = "select count(*) from errand.circuits where name = 'apns' and state <> 'closed'"
             for _ in 0..<50 where try await test.database.number(down) == 0 {
-                try await test.database.execute("select errand_internal.promote_v1(1000, '-infinity')")
+                try await test.database.execute("select errand_internal.promote(1000, '-infinity')")
                 try await test.drain(within: .seconds(2))
             }
             #expect(try await test.database.number(down) == 1)
@@ -325,7 +325,7 @@ extension Database {
         while ContinuousClock.now - start < .seconds(30) {
             try await step()
             if try await number("select count(*) from errand.job") == 0 { return true }
-            try await execute("select errand_internal.promote_v1(1000, '-infinity')")
+            try await execute("select errand_internal.promote(1000, '-infinity')")
             try await Task.sleep(for: .milliseconds(50))
         }
         return false

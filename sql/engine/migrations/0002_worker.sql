@@ -34,7 +34,7 @@ comment on column errand.worker.id is 'the worker''s id: each start has a new on
 comment on column errand.worker.started_at is 'when it registered';
 comment on column errand.worker.heartbeat_at is 'its last heartbeat';
 comment on column errand.worker.missed_at is
-    'when errand_internal.rescue_v1 last found a heartbeat missing; void if one has come since';
+    'when errand_internal.rescue last found a heartbeat missing; void if one has come since';
 comment on column errand.worker.lease is 'how long after its last heartbeat it may count as lost';
 comment on column errand.worker.heartbeat_interval is 'the time between two heartbeats, at most a third of the lease';
 comment on column errand.worker.drained_at is 'since when it claims nothing (errand.drain_worker); null = it claims';

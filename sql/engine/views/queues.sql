@@ -2,7 +2,7 @@
 --
 -- The cost has a bound for any number of queues and jobs: errand_internal.count_now. waiting and running are exact if
 -- all jobs of the queue were counted now. Otherwise is_estimate is true, and they are from the last statistics
--- (errand_internal.refresh_statistics_v1), of counted_at. If these know of fewer jobs than are there now, is_floor is
+-- (errand_internal.update_statistics), of counted_at. If these know of fewer jobs than are there now, is_floor is
 -- true too: there are at least so many. Failed jobs, rates and times are from the last statistics.
 --
 -- A job whose kind no live worker of its queue has does not make the queue late: errand.overdue shows the kind. The

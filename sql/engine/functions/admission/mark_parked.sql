@@ -3,7 +3,7 @@
 -- others.
 --
 -- The caller holds the lock of errand_internal.lock_limits. The previous mark is deleted unless
--- errand_internal.prune_v1 has locked it: of several rows the newest counts.
+-- errand_internal.prune has locked it: of several rows the newest counts.
 create or replace function errand_internal.mark_parked(
     limit_key text, priority smallint, run_at timestamptz, job_id bigint
 ) returns void

@@ -1,7 +1,7 @@
 -- take_slots: gives slots of limits to jobs in the queue: the first number of the first key to the first job, and so
 -- on. The caller holds the lock of errand_internal.lock_limits.
 --
--- The previous row of a slot is deleted unless errand_internal.prune_v1 has locked it: of several rows the newest
+-- The previous row of a slot is deleted unless errand_internal.prune has locked it: of several rows the newest
 -- counts. If its job waits for a worker, it gets the slot 0: see errand_internal.slot_holders. A job keeps the row that
 -- it has got in this transaction.
 create or replace function errand_internal.take_slots(

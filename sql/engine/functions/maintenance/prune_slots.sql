@@ -1,4 +1,4 @@
--- prune_slots: for errand_internal.prune_v1: deletes slots of limits whose jobs have ended, up to 10,000 in a call.
+-- prune_slots: for errand_internal.prune: deletes slots of limits whose jobs have ended, up to 10,000 in a call.
 -- Returns their number.
 --
 -- A call reads 100,000 slots, at 3 us each, from a random one on. So the cost has a bound however many jobs have slots,

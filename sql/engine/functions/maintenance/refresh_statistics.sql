@@ -3,12 +3,12 @@
 --
 --   select errand.refresh_statistics();
 --
--- `errand web` calls it. Its bounds are those of errand_internal.refresh_statistics_v1, and its caller can't change
+-- `errand web` calls it. Its bounds are those of errand_internal.update_statistics, and its caller can't change
 -- them.
--- errand: after refresh_statistics_v1
+-- errand: after update_statistics
 -- errand: for worker, ops, monitor
 -- errand: topic health
 create or replace function errand.refresh_statistics() returns boolean
 language sql security definer set search_path = pg_catalog, errand, pg_temp as $$
-    select errand_internal.refresh_statistics_v1('30 seconds')
+    select errand_internal.update_statistics('30 seconds')
 $$;

@@ -44,7 +44,7 @@ begin
             -- A transaction that called this may stay open.
             and errand_internal.try_lock('schedule')
         then
-            perform errand_internal.record_maintenance_task('schedule', clock_timestamp());
+            perform errand_internal.record_task('schedule', clock_timestamp());
             -- A last call in the future is from before the server's clock was set back.
             if mark is null or last_call > clock_timestamp() then
                 perform errand_internal.prune_future_ticks();

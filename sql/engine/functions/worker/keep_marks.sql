@@ -1,7 +1,7 @@
 -- keep_marks: trigger function that stores the marks of a worker whose row is deleted. They stay valid until the server
 -- restarts: no job of the worker's kinds waits below them, nor ever will.
 --
--- Each worker has a row of its own, so no transaction waits for another. errand_internal.prune_v1 removes the older
+-- Each worker has a row of its own, so no transaction waits for another. errand_internal.prune removes the older
 -- ones.
 create or replace function errand_internal.keep_marks() returns trigger
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$

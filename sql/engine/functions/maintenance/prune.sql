@@ -1,4 +1,4 @@
--- prune_v1: deletes old records, up to 10,000 of each sort in a call. Returns the largest number of one sort: 10,000
+-- prune: deletes old records, up to 10,000 of each sort in a call. Returns the largest number of one sort: 10,000
 -- means that there may be more. Does nothing and returns null if the last call began less than at_least ago, so that
 -- one of many programs prunes. A call in the future is from before the server's clock was set back, and doesn't count.
 --
@@ -13,7 +13,8 @@
 -- (the newest 100).
 --
 -- What another session has locked stays until the next call.
-create or replace function errand_internal.prune_v1(at_least interval default interval '0') returns int
+-- errand: for worker
+create or replace function errand_internal.prune(at_least interval default interval '0') returns int
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set timezone = 'UTC'
 as $$
@@ -209,7 +210,7 @@ begin
     get diagnostics removed = row_count;
     total := total + removed;
     most := greatest(most, removed);
-    perform errand_internal.record_maintenance_task('prune', began, format('%s records removed', total));
+    perform errand_internal.record_task('prune', began, format('%s records removed', total));
     return most;
 end
 $$;

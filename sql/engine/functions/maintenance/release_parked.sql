@@ -1,4 +1,4 @@
--- release_parked_v1: releases parked jobs whose circuit is closed or whose limit has room. Returns whether any job is
+-- release_parked: releases parked jobs whose circuit is closed or whose limit has room. Returns whether any job is
 -- parked.
 --
 -- A circuit closes after its probe has succeeded, or when the probe is due, even if no job is parked
@@ -8,7 +8,8 @@
 -- on behind the last one. Completions release jobs themselves by errand_internal.release_v1. So this finds what a crash
 -- has left, a job that was parked while its limit got room, and a limit that was raised. Costs a scan of an empty index
 -- while no job is parked.
-create or replace function errand_internal.release_parked_v1() returns boolean
+-- errand: for worker
+create or replace function errand_internal.release_parked() returns boolean
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 declare

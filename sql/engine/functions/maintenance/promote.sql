@@ -1,13 +1,14 @@
--- promote_v1: makes due scheduled jobs available, up to max_jobs, oldest first, and ends pauses whose time is over.
+-- promote: makes due scheduled jobs available, up to max_jobs, oldest first, and ends pauses whose time is over.
 --
 -- since works like a worker's mark: no job is expected to be due before it (-infinity is always correct). A time in the
 -- future is from before the server's clock was set back, and counts as 10 s ago.
 --
 -- Returns the number of promoted jobs, the last one's run_at, and whether any job waits for its time: if none does,
--- calls may be rare. parked says whether errand_internal.release_parked_v1 has something to do, crashed whether
--- errand_internal.release_crashed_v1 has, and bulk whether errand_internal.bulk_v1 has. So one statement looks for all
+-- calls may be rare. parked says whether errand_internal.release_parked has something to do, crashed whether
+-- errand_internal.release_crashed has, and bulk whether errand_internal.run_bulk has. So one statement looks for all
 -- of them.
-create or replace function errand_internal.promote_v1(max_jobs int, since timestamptz)
+-- errand: for worker
+create or replace function errand_internal.promote(max_jobs int, since timestamptz)
 returns table (promoted int, last_run_at timestamptz, waits boolean, parked boolean, crashed boolean, bulk boolean)
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp

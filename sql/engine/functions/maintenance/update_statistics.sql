@@ -1,4 +1,4 @@
--- refresh_statistics_v1: counts the jobs by queue, kind and state, and computes the latest throughput, for the views of
+-- update_statistics: counts the jobs by queue, kind and state, and computes the latest throughput, for the views of
 -- operators.
 --
 -- A table of up to max_pages pages is counted. Of a larger one a random sample of that size is read and scaled up, so
@@ -8,7 +8,8 @@
 -- Does nothing if the last run is younger than at_least, or than fifty times its duration. So all processes together
 -- spend 2 % of a session on it. A run in the future is from before the server's clock was set back, and doesn't count.
 -- Returns whether it ran. at_least => '0' runs it in any case.
-create or replace function errand_internal.refresh_statistics_v1(
+-- errand: for worker
+create or replace function errand_internal.update_statistics(
     at_least interval default interval '4 seconds', max_pages int default 20000
 ) returns boolean
 language plpgsql security definer
@@ -63,7 +64,7 @@ begin
         where (fresh.subject, fresh.name, fresh.span) = (existing.subject, existing.name, existing.span));
     perform errand_internal.count_missed_completions();
     perform errand_internal.merge_finished();
-    perform errand_internal.record_maintenance_task(
+    perform errand_internal.record_task(
         'statistics', began,
         case when percent < 100 then format('estimated from %s %% of the table', round(percent::numeric, 1)) end);
     return true;

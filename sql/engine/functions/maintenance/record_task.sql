@@ -1,5 +1,5 @@
--- record_maintenance_task: records the run of a maintenance task.
-create or replace function errand_internal.record_maintenance_task(name text, began timestamptz, note text default null)
+-- record_task: records the run of a maintenance task.
+create or replace function errand_internal.record_task(name text, began timestamptz, note text default null)
 returns void
 language sql set search_path = pg_catalog, errand, pg_temp as $$
     insert into errand.maintenance_task (name, done_at, took_ms, done_by, note)

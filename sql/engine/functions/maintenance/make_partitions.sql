@@ -1,4 +1,4 @@
--- make_partitions_v1: creates the partitions of errand.history and errand.payload for today and days_ahead days after
+-- make_partitions: creates the partitions of errand.history and errand.payload for today and days_ahead days after
 -- it, up to 31. Returns the number that it created.
 --
 -- Days are days in UTC. Jobs are enqueued and completed meanwhile: a table is created alone and then attached. That
@@ -9,7 +9,8 @@
 -- If maintenance comes late, jobs of today have ended in history_default. Those stay there and are deleted row by row
 -- when their time is over. The partition has the rest of the day, from the next full hour on. If payload_default holds
 -- payloads of a day, all payloads of that day go there.
-create or replace function errand_internal.make_partitions_v1(days_ahead int default 3) returns int
+-- errand: for worker
+create or replace function errand_internal.make_partitions(days_ahead int default 3) returns int
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set lock_timeout = '40ms' set timezone = 'UTC'
 as $$
@@ -20,7 +21,7 @@ declare
     made int := 0;
 begin
     if days_ahead is null or days_ahead not between 0 and 31 then
-        raise exception 'make_partitions_v1: days_ahead: expected 0 to 31, got %', coalesce(days_ahead::text, 'null')
+        raise exception 'make_partitions: days_ahead: expected 0 to 31, got %', coalesce(days_ahead::text, 'null')
             using errcode = 'ER422';
     end if;
     lock table errand.partitions_lock in share update exclusive mode;

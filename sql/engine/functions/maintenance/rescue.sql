@@ -1,4 +1,4 @@
--- rescue_v1: rescues the jobs of lost workers.
+-- rescue: rescues the jobs of lost workers.
 --
 -- A worker is lost if two calls, 1.5 to 3 heartbeats apart, found the same last heartbeat, and it is older than the
 -- lease. After an outage of the server all heartbeats are old, and the live workers send the next ones before the
@@ -8,7 +8,7 @@
 -- starts again.
 --
 -- A rescued job becomes available, or moves to errand.failed if its attempts are spent. A job that was running in two
--- crashes is parked, and later runs alone (errand_internal.release_crashed_v1). Only a crash in which its worker held
+-- crashes is parked, and later runs alone (errand_internal.release_crashed). Only a crash in which its worker held
 -- no other job counts as the third, which moves the job to errand.failed. In any other crash it had not started, and
 -- its attempt is not counted. The loss of a worker after an outage is no crash: the server has started since the last
 -- heartbeat, or the first call came after the lease although another worker of that time lives.
@@ -18,7 +18,8 @@
 --
 -- With from_page, 10,000 pages of errand.job are read too, for running jobs without a record. next_page is the page to
 -- go on with, null at the end. This is a safety net: no function leaves such jobs.
-create or replace function errand_internal.rescue_v1(from_page bigint default null)
+-- errand: for worker
+create or replace function errand_internal.rescue(from_page bigint default null)
 returns table (lost_workers int, rescued int, failed int, next_page bigint, check_in bigint)
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
@@ -167,7 +168,7 @@ begin
             from errand.maintenance_task
             where name = 'rescue' and done_at between began - interval '30 seconds' and began)
     then
-        perform errand_internal.record_maintenance_task(
+        perform errand_internal.record_task(
             'rescue', began, case when lost_workers > 0 then lost_workers || ' workers were lost' end);
     end if;
     return next;

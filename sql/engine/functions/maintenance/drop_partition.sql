@@ -1,4 +1,4 @@
--- drop_partition_v1: makes one step towards dropping the history's partitions that are older than 7 days, and the
+-- drop_partition: makes one step towards dropping the history's partitions that are older than 7 days, and the
 -- partitions of payloads without references. Returns whether there is more to do: call it until it returns
 -- false.
 --
@@ -8,12 +8,13 @@
 --
 -- Detaching locks the whole history for a moment. Raises 55P03 if a session reads the history for longer than 40 ms,
 -- because completions would wait behind the lock, or if another session creates or drops partitions.
-create or replace function errand_internal.drop_partition_v1() returns boolean
+-- errand: for worker
+create or replace function errand_internal.drop_partition() returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set lock_timeout = '40ms' set timezone = 'UTC'
 as $$
 declare
-    -- As in errand_internal.prune_v1.
+    -- As in errand_internal.prune.
     keep_history constant int := 7;
     part text;
     is_attached boolean;

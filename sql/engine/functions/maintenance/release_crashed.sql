@@ -1,9 +1,10 @@
--- release_crashed_v1: releases one of the jobs that were running in two crashes of their worker, unless another one was
+-- release_crashed: releases one of the jobs that were running in two crashes of their worker, unless another one was
 -- released or started less than a minute ago. Returns whether any such job is parked.
 --
 -- If the job crashes its worker again, it is alone in its third crash, and the other jobs of the first two get through.
 -- run_at becomes the time of the release.
-create or replace function errand_internal.release_crashed_v1() returns boolean
+-- errand: for worker
+create or replace function errand_internal.release_crashed() returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off
