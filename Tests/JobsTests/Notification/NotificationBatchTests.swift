@@ -169,7 +169,8 @@ import Testing
                 try await test.database.lines("select state, count(*) from notify.delivery group by 1")
                     == ["accepted|101"])
             let counts = pushes.counts.values
-            #expect(counts.count == 101 && counts.filter { $0 == 2 }.count == 20 && counts.max() == 2)
+            // As many as had begun at the deadline.
+            #expect(counts.count == 101 && (10...20).contains(counts.filter { $0 == 2 }.count) && counts.max() == 2)
         }
     }
 
