@@ -19,7 +19,7 @@ NAMES = [
     ("drain_worker(17", "drain_worker(5"), ("6c1d…", "6c1d0000-0000-4000-8000-000000000001"),
 ]
 SETUP = """
-select errand_internal.update_statistics('0 s');
+select errand_internal.update_statistics();
 select errand.put_schedule('nightly', '0 3 * * *', 'noop');
 """
 

@@ -20,7 +20,7 @@ queries+=("select * from errand.explain($job)" "select * from errand.explain($en
 
 over=0
 printf '%10s %10s  %s\n' first median query
-psql "$url" -c "select errand_internal.update_statistics('0 s')" > /dev/null
+psql "$url" -c "select errand_internal.update_statistics()" > /dev/null
 for query in "${queries[@]}"; do
     times=$(printf '\\timing on\n\\o /dev/null\n%s;\n%s;\n%s;\n%s;\n%s;\n%s;\n' "$query" "$query" "$query" "$query" "$query" "$query" \
         | psql "$url" | sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p')

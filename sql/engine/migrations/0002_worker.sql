@@ -46,7 +46,7 @@ comment on column errand.worker.queue_slots is
     'share them';
 comment on column errand.worker.likeness is
     'hash of queues and kinds: idle workers with the same one share probes and wake-ups';
-comment on column errand.worker.maintains is 'whether it also does maintenance, if it is elected';
+comment on column errand.worker.maintains is 'whether it also does maintenance';
 comment on column errand.worker.name is 'host:pid, for people; the id identifies it';
 comment on column errand.worker.version is 'the program''s version';
 comment on column errand.worker.queues is 'the queues that it claims from';

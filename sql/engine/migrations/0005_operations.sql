@@ -169,44 +169,6 @@ comment on column errand.throughput.run_p99_ms is 'from started to completed, 99
 comment on column errand.throughput.subject is 'queue or kind';
 comment on column errand.throughput.name is 'name of the queue or kind';
 
-create table errand.maintenance_task (
-    done_at timestamptz not null,
-    took_ms double precision not null,
-    name text not null,
-    done_by text not null,
-    note text,
-    constraint maintenance_task_pkey primary key (name)
-) with (fillfactor = 50);
-comment on table errand.maintenance_task is 'The last run of each maintenance task: errand.maintenance_status shows it';
-comment on column errand.maintenance_task.done_at is 'start of the last run';
-comment on column errand.maintenance_task.took_ms is 'how long it took';
-comment on column errand.maintenance_task.name is
-    'statistics, rescue, prune, or schedule (a scheduler read the schedules)';
-comment on column errand.maintenance_task.done_by is 'application_name of the program';
-comment on column errand.maintenance_task.note is 'the result';
-
--- errand_internal.try_lock, errand_internal.lock_limits, errand_internal.lock_claims and the functions of partitions
--- lock these tables, which stay empty. A table lock needs a right to the table and no transaction id. Any session could
--- hold an advisory lock.
-create table errand.promote_lock ();
-create table errand.release_lock ();
-create table errand.rescue_lock ();
-create table errand.crashed_lock ();
-create table errand.schedule_lock ();
-create table errand.statistics_lock ();
-create table errand.limits_lock ();
-create table errand.claims_lock ();
-create table errand.partitions_lock ();
-comment on table errand.promote_lock is 'Empty. Locked by the session that promotes due scheduled jobs';
-comment on table errand.release_lock is 'Empty. Locked by the session that releases parked jobs';
-comment on table errand.rescue_lock is 'Empty. Locked by the session that rescues the jobs of lost workers';
-comment on table errand.crashed_lock is 'Empty. Locked by the session that releases jobs that were in two crashes';
-comment on table errand.schedule_lock is 'Empty. Locked by the session that records that schedules are read';
-comment on table errand.statistics_lock is 'Empty. Locked by the session that refreshes the statistics';
-comment on table errand.limits_lock is 'Empty. Locked by the session that admits jobs under limits and rates';
-comment on table errand.claims_lock is 'Empty. Locked by the session that makes a large claim';
-comment on table errand.partitions_lock is 'Empty. Locked by the session that creates or drops partitions';
-
 create table errand.home (
     system_identifier bigint not null,
     database_oid oid not null,

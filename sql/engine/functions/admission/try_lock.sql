@@ -1,4 +1,4 @@
--- try_lock: takes the lock promote, release, rescue, crashed, schedule or statistics until the transaction ends, and
+-- try_lock: takes the lock crashed, schedule or statistics until the transaction ends, and
 -- returns whether it could. Never waits.
 create or replace function errand_internal.try_lock(name text) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$

@@ -35,7 +35,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'string_agg(format(''cell %s: %s'', cell, value), ''; '' order by cell) filter (where value <> '''')'),
             ('help', 'any', ''),
             ('next_ticks', 'any', ''),
-            ('tick_schedules', 'all', 'sum(value)::int'),
+            ('tick_schedules', 'all', 'sum(value)::int'), ('maintain', 'all', 'min(value)'),
             ('adopt', 'cell', ''),
             ('cell', 'cell', ''),
             ('cell_of', 'copy', ''),

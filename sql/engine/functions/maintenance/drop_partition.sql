@@ -8,9 +8,8 @@
 --
 -- Detaching locks the whole history for a moment. Raises 55P03 if a session reads the history for longer than 40 ms,
 -- because completions would wait behind the lock, or if another session creates or drops partitions.
--- errand: for worker
 create or replace function errand_internal.drop_partition() returns boolean
-language plpgsql security definer
+language plpgsql
 set search_path = pg_catalog, errand, pg_temp set lock_timeout = '40ms' set timezone = 'UTC'
 as $$
 declare

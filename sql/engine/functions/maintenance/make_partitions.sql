@@ -9,7 +9,6 @@
 -- If maintenance comes late, jobs of today have ended in history_default. Those stay there and are deleted row by row
 -- when their time is over. The partition has the rest of the day, from the next full hour on. If payload_default holds
 -- payloads of a day, all payloads of that day go there.
--- errand: for worker
 create or replace function errand_internal.make_partitions(days_ahead int default 3) returns int
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set lock_timeout = '40ms' set timezone = 'UTC'

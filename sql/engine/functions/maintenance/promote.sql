@@ -1,16 +1,12 @@
 -- promote: makes due scheduled jobs available, up to max_jobs, oldest first, and ends pauses whose time is over.
+-- Returns the number of promoted jobs, and the last one's run_at.
 --
 -- since works like a worker's mark: no job is expected to be due before it (-infinity is always correct). A time in the
 -- future is from before the server's clock was set back, and counts as 10 s ago.
---
--- Returns the number of promoted jobs, the last one's run_at, and whether any job waits for its time: if none does,
--- calls may be rare. parked says whether errand_internal.release_parked has something to do, crashed whether
--- errand_internal.release_crashed has, and bulk whether errand_internal.run_bulk has. So one statement looks for all
--- of them.
--- errand: for worker
-create or replace function errand_internal.promote(max_jobs int, since timestamptz)
-returns table (promoted int, last_run_at timestamptz, waits boolean, parked boolean, crashed boolean, bulk boolean)
-language plpgsql security definer
+create or replace function errand_internal.promote(
+    max_jobs int default 1000, since timestamptz default '-infinity', out promoted int, out last_run_at timestamptz
+)
+language plpgsql
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
 set plan_cache_mode = force_generic_plan
@@ -18,18 +14,6 @@ as $$
 declare
     start timestamptz := least(since, now() - interval '10 seconds');
 begin
-    promoted := 0;
-    waits := exists (select from errand.job where queue_position is null and parked_for is null and run_at > start)
-        or exists (select from errand.queue where paused_until is not null);
-    parked := exists (select from errand.job where parked_for is not null)
-        or exists (select from errand.circuit where opened_at is not null and probe_job_id is not null);
-    crashed := parked and exists (select from errand.job where parked_for = 'crash');
-    bulk := exists (select from errand.bulk where ended_at is null);
-    -- One session at a time is enough; two do no harm.
-    if not errand_internal.try_lock('promote') then
-        return next;
-        return;
-    end if;
     perform set_config('synchronous_commit', 'off', true);
     with due as (
         update errand.job
@@ -52,6 +36,5 @@ begin
     if promoted > 0 or found then
         perform errand_internal.wake();
     end if;
-    return next;
 end
 $$;

@@ -1,8 +1,7 @@
 -- prune: deletes old records, up to 10,000 of each sort in a call. Returns the largest number of one sort: 10,000
--- means that there may be more. Does nothing and returns null if the last call began less than at_least ago, so that
--- one of many programs prunes. A call in the future is from before the server's clock was set back, and doesn't count.
+-- means that there may be more.
 --
--- The times are fixed: a stolen worker login may call it, and must not shorten what is kept.
+-- The times are fixed: a stolen worker login may have it called, and must not shorten what is kept.
 --
 -- Ended jobs with the usual retention (7 days) go with their day's partition and cost nothing here. Jobs of kinds with
 -- a shorter retention (errand_internal.retentions) are searched in the whole history, and their payloads in
@@ -13,9 +12,8 @@
 -- (the newest 100).
 --
 -- What another session has locked stays until the next call.
--- errand: for worker
-create or replace function errand_internal.prune(at_least interval default interval '0') returns int
-language plpgsql security definer
+create or replace function errand_internal.prune() returns int
+language plpgsql
 set search_path = pg_catalog, errand, pg_temp set timezone = 'UTC'
 as $$
 declare
@@ -27,13 +25,6 @@ declare
     most int := 0;
     brief record;
 begin
-    if exists (
-            select from errand.maintenance_task
-            where maintenance_task.name = 'prune' and maintenance_task.done_at > began - at_least
-                and maintenance_task.done_at <= began)
-    then
-        return null;
-    end if;
     for brief in
         select kind, keep, array_agg(state) as states
         from errand_internal.retentions()
@@ -208,6 +199,9 @@ begin
         limit 10000
         for update skip locked));
     get diagnostics removed = row_count;
+    total := total + removed;
+    most := greatest(most, removed);
+    removed := errand_internal.prune_ticks();
     total := total + removed;
     most := greatest(most, removed);
     perform errand_internal.record_task('prune', began, format('%s records removed', total));

@@ -1,7 +1,6 @@
 -- prune_ticks: deletes ticks from 7 days ago, up to 10,000 in a call. The newest tick of each schedule stays.
--- errand: for worker
 create or replace function errand_internal.prune_ticks() returns int
-language sql security definer set search_path = pg_catalog, errand, pg_temp as $$
+language sql set search_path = pg_catalog, errand, pg_temp as $$
     with old as (
         select past.schedule, past.tick
         from errand.tick as past

@@ -3,12 +3,22 @@
 --
 --   select errand.refresh_statistics();
 --
--- `errand web` calls it. Its bounds are those of errand_internal.update_statistics, and its caller can't change
--- them.
--- errand: after update_statistics
+-- `errand web` calls it. A refresh reads a bounded sample (errand_internal.update_statistics), and takes at most 2 % of
+-- the time.
 -- errand: for worker, ops, monitor
 -- errand: topic health
 create or replace function errand.refresh_statistics() returns boolean
-language sql security definer set search_path = pg_catalog, errand, pg_temp as $$
-    select errand_internal.update_statistics('30 seconds')
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+begin
+    if exists (
+            select
+            from errand.maintenance_task
+            where name = 'statistics'
+                and done_at between now() - greatest(interval '30 seconds', took_ms * 49 * interval '1 millisecond')
+                    and now())
+    then
+        return false;
+    end if;
+    return errand_internal.update_statistics() is not null;
+end
 $$;

@@ -1,18 +1,14 @@
 -- release_crashed: releases one of the jobs that were running in two crashes of their worker, unless another one was
--- released or started less than a minute ago. Returns whether any such job is parked.
+-- released or started less than a minute ago.
 --
 -- If the job crashes its worker again, it is alone in its third crash, and the other jobs of the first two get through.
 -- run_at becomes the time of the release.
--- errand: for worker
-create or replace function errand_internal.release_crashed() returns boolean
-language plpgsql security definer
+create or replace function errand_internal.release_crashed() returns void
+language plpgsql
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off
 as $$
 begin
-    if not exists (select from errand.job where parked_for = 'crash') then
-        return false;
-    end if;
     -- Two sessions at once would each see none under way.
     if errand_internal.try_lock('crashed') and not exists (
         select
@@ -36,6 +32,5 @@ begin
             perform errand_internal.wake();
         end if;
     end if;
-    return true;
 end
 $$;

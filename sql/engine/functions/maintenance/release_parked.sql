@@ -1,33 +1,21 @@
--- release_parked: releases parked jobs whose circuit is closed or whose limit has room. Returns whether any job is
--- parked.
+-- release_parked: releases parked jobs whose circuit is closed or whose limit has room.
 --
 -- A circuit closes after its probe has succeeded, or when the probe is due, even if no job is parked
 -- any more.
 --
--- Circuits come first, since completions lock in that order too. Limits are checked for 50 ms; the next call goes
--- on behind the last one. Completions release jobs themselves by errand_internal.release_v1. So this finds what a crash
--- has left, a job that was parked while its limit got room, and a limit that was raised. Costs a scan of an empty index
--- while no job is parked.
--- errand: for worker
-create or replace function errand_internal.release_parked() returns boolean
-language plpgsql security definer set search_path = pg_catalog, errand, pg_temp
+-- Circuits come first, since completions lock in that order too. Limits are checked for 50 ms, those behind after_limit
+-- first. Returns the last one if there are more, else null. Completions release jobs themselves by
+-- errand_internal.release_v1. So this finds what a crash has left, a job that was parked while its limit got room, and
+-- a limit that was raised.
+create or replace function errand_internal.release_parked(after_limit text default null) returns text
+language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
     waits_for text := 'circuit:';
     started timestamptz := clock_timestamp();
-    some_wait boolean := exists (select from errand.job where parked_for is not null);
     key text;
 begin
-    if not some_wait and not exists (
-        select from errand.circuit where opened_at is not null and (probe_job_id is not null or until <= now()))
-    then
-        return false;
-    end if;
-    -- One session at a time is enough; two do no harm.
-    if not errand_internal.try_lock('release') then
-        return some_wait;
-    end if;
-    if some_wait then
+    if exists (select from errand.job where parked_for is not null) then
         perform from errand.limit where not has_slots limit 1 for update skip locked;
         if found then
             -- Claims wait until this transaction ends: once for each new limit.
@@ -47,7 +35,7 @@ begin
     perform errand_internal.release_circuit(name)
     from errand.circuit
     where opened_at is not null and (probe_job_id is not null or until <= now());
-    waits_for := coalesce(nullif(current_setting('errand.released_limit', true), ''), 'limit:');
+    waits_for := 'limit:' || coalesce(after_limit, '');
     loop
         select parked_for into waits_for
         from errand.job
@@ -55,8 +43,7 @@ begin
         order by parked_for
         limit 1;
         if not found then
-            waits_for := '';
-            exit;
+            return null;
         end if;
         key := substr(waits_for, length('limit:') + 1);
         -- Not under the lock if there is no room: the lock would delay claims.
@@ -67,7 +54,6 @@ begin
         end if;
         exit when clock_timestamp() > started + interval '50 milliseconds';
     end loop;
-    perform set_config('errand.released_limit', waits_for, false);
-    return some_wait;
+    return key;
 end
 $$;

@@ -3,9 +3,8 @@
 -- A worker is lost if two calls, 1.5 to 3 heartbeats apart, found the same last heartbeat, and it is older than the
 -- lease. After an outage of the server all heartbeats are old, and the live workers send the next ones before the
 -- second call. missed_at holds the time of the first call, for whichever session makes the second. A first call that is
--- longer ago, perhaps before an outage, counts no more. check_in has the microseconds until a call may find the next
--- lost worker, if that is known. A heartbeat in the future is from before the server's clock was set back: the lease
--- starts again.
+-- longer ago, perhaps before an outage, counts no more. A heartbeat in the future is from before the server's clock was
+-- set back: the lease starts again.
 --
 -- A rescued job becomes available, or moves to errand.failed if its attempts are spent. A job that was running in two
 -- crashes is parked, and later runs alone (errand_internal.release_crashed). Only a crash in which its worker held
@@ -18,10 +17,9 @@
 --
 -- With from_page, 10,000 pages of errand.job are read too, for running jobs without a record. next_page is the page to
 -- go on with, null at the end. This is a safety net: no function leaves such jobs.
--- errand: for worker
 create or replace function errand_internal.rescue(from_page bigint default null)
-returns table (lost_workers int, rescued int, failed int, next_page bigint, check_in bigint)
-language plpgsql security definer
+returns table (lost_workers int, rescued int, failed int, next_page bigint)
+language plpgsql
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off
 as $$
@@ -38,17 +36,10 @@ declare
     is_alone boolean;
     reason text;
     worker text;
-    began timestamptz := clock_timestamp();
 begin
     lost_workers := 0;
     rescued := 0;
     failed := 0;
-    -- One session at a time is enough; two do no harm.
-    if not errand_internal.try_lock('rescue') then
-        next_page := from_page;
-        return next;
-        return;
-    end if;
     update errand.worker set heartbeat_at = now() where heartbeat_at > now() + interval '1 second';
     with gone as (
         delete from errand.worker
@@ -85,11 +76,6 @@ begin
                 silent.missed_at > silent.heartbeat_at
                 and silent.missed_at between now() - 3 * silent.heartbeat_interval and now()) is not true
         for update skip locked);
-    select extract(epoch from min(
-        greatest(missed_at + 1.5 * heartbeat_interval, heartbeat_at + lease) - now())) * 1000000
-    into check_in
-    from errand.worker
-    where missed_at > heartbeat_at;
     -- Also of earlier calls: a job was locked then, or a claim still ran.
     lost := array(
         select distinct worker_id
@@ -160,16 +146,6 @@ begin
     perform errand_internal.lower_wake_flag();
     if rescued > 0 then
         perform errand_internal.wake();
-    end if;
-    -- Not at each call: most find nothing and need no transaction id.
-    if lost_workers > 0
-        or not exists (
-            select
-            from errand.maintenance_task
-            where name = 'rescue' and done_at between began - interval '30 seconds' and began)
-    then
-        perform errand_internal.record_task(
-            'rescue', began, case when lost_workers > 0 then lost_workers || ' workers were lost' end);
     end if;
     return next;
 end

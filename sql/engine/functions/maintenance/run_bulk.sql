@@ -1,11 +1,10 @@
--- run_bulk: makes the next batch of the oldest bulk action. Returns whether there is more to do.
+-- run_bulk: makes the next batch of the oldest bulk action. Returns whether there was one.
 --
 -- A batch reads the next max_jobs jobs by their ids, and changes those that match. Jobs that another session has locked
 -- are skipped, and read again in another pass. Does nothing on a copy that nobody has adopted, or if another session
 -- makes a batch.
--- errand: for worker
 create or replace function errand_internal.run_bulk(max_jobs int default 1000) returns boolean
-language plpgsql security definer
+language plpgsql
 set search_path = pg_catalog, errand, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off
 as $$
 #variable_conflict use_column

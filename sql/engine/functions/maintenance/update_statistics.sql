@@ -5,14 +5,9 @@
 -- the cost has a bound: some 200 ms. Everything is read before anything is written: a transaction that writes for long
 -- would hold up the workers' marks.
 --
--- Does nothing if the last run is younger than at_least, or than fifty times its duration. So all processes together
--- spend 2 % of a session on it. A run in the future is from before the server's clock was set back, and doesn't count.
--- Returns whether it ran. at_least => '0' runs it in any case.
--- errand: for worker
-create or replace function errand_internal.update_statistics(
-    at_least interval default interval '4 seconds', max_pages int default 20000
-) returns boolean
-language plpgsql security definer
+-- Returns whether any number has changed; null if another session is at it.
+create or replace function errand_internal.update_statistics(max_pages int default 20000) returns boolean
+language plpgsql
 set search_path = pg_catalog, errand, pg_temp set jit = off set max_parallel_workers_per_gather = 0
 -- The planner can't know how long the arrays are.
 set enable_nestloop = off
@@ -23,16 +18,12 @@ declare
     percent_failed real := errand_internal.sample_percent('errand.failed', max_pages);
     counts errand.job_count[];
     rates errand.throughput[];
+    changed int;
+    total int := 0;
 begin
     -- One session at a time is enough; two do no harm.
-    if at_least > interval '0' and exists (
-            select
-            from errand.maintenance_task
-            where name = 'statistics'
-                and done_at between began - greatest(at_least, took_ms * 49 * interval '1 millisecond') and began)
-        or not errand_internal.try_lock('statistics')
-    then
-        return false;
+    if not errand_internal.try_lock('statistics') then
+        return null;
     end if;
     perform set_config('synchronous_commit', 'off', true);
     counts := array(
@@ -45,11 +36,15 @@ begin
     on conflict on constraint job_count_pkey do update
     set jobs = excluded.jobs, oldest_due_at = excluded.oldest_due_at
     where (existing.jobs, existing.oldest_due_at) is distinct from (excluded.jobs, excluded.oldest_due_at);
+    get diagnostics changed = row_count;
+    total := total + changed;
     delete from errand.job_count as existing
     where not exists (
         select
         from unnest(counts) as fresh
         where (fresh.queue, fresh.kind, fresh.state) = (existing.queue, existing.kind, existing.state));
+    get diagnostics changed = row_count;
+    total := total + changed;
     insert into errand.throughput as existing
     select fresh.* from unnest(rates) as fresh
     on conflict on constraint throughput_pkey do update
@@ -67,6 +62,6 @@ begin
     perform errand_internal.record_task(
         'statistics', began,
         case when percent < 100 then format('estimated from %s %% of the table', round(percent::numeric, 1)) end);
-    return true;
+    return total > 0;
 end
 $$;

@@ -8,8 +8,7 @@
 -- A worker whose row another session has locked keeps its lease: no other session can end it meanwhile.
 --
 -- peers is the number of other workers with the same queues and kinds that run nothing: they share probes and wake-ups.
--- older and younger are the numbers of other workers that do maintenance: the oldest ones do it for all. A worker
--- counts for half its lease after a heartbeat.
+-- maintenance_pause is errand_internal.maintenance_pause. A worker counts for half its lease after a heartbeat.
 --
 -- started is errand_internal.server_start(). The marks are stored for other workers only if they were taken under that
 -- start.
@@ -17,7 +16,7 @@
 -- One scan of errand.worker serves all of it, since each of many workers makes this call every few seconds.
 create or replace function errand_internal.heartbeat_v1(
     worker_ids bigint[], running int, marks jsonb, marks_started text
-) returns table (alive bigint[], published jsonb, started text, peers int, older int, younger int)
+) returns table (alive bigint[], published jsonb, started text, peers int, maintenance_pause bigint)
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
@@ -42,9 +41,10 @@ begin
                 and other.kinds @> own.kinds))[:20],
         count(*) filter (
             where is_fresh and other.likeness = own.likeness and other.running = 0 and other.drained_at is null),
-        count(*) filter (where is_fresh and other.maintains and other.id < own.id),
-        count(*) filter (where is_fresh and other.maintains and other.id > own.id)
-    into stored, peers, older, younger
+        errand_internal.maintenance_pause(
+            count(*) filter (where is_fresh and other.maintains and other.id < own.id),
+            count(*) filter (where is_fresh and other.maintains and other.id > own.id))
+    into stored, peers, maintenance_pause
     from errand.worker as own
     join errand.worker as other on other.id <> all (worker_ids) and other.heartbeat_at > now() - other.lease
     cross join lateral (select other.heartbeat_at > now() - other.lease / 2) as age(is_fresh)

@@ -8,11 +8,11 @@
 -- Returns the queues as busy. A queue whose rate has no room is not among them: room_in_us is the time in microseconds
 -- until the first of those has room, null if there is none.
 --
--- overdue says that a scheduled job is due since 0.6 to 3 s and still isn't available: the workers that should promote
--- such jobs don't. The bounds keep the scan short, however many jobs were promoted before.
+-- With maintains it also looks for maintenance tasks that don't take long: maintain_in has the microseconds until the
+-- first one has work. All others call again within 1 s, as an idle worker's probe does.
 create or replace function errand_internal.probe_v1(
-    queues text[], kinds text[], marks bigint[], arm boolean, out busy text[], out room_in_us bigint,
-    out overdue boolean
+    queues text[], kinds text[], marks bigint[], arm boolean, maintains boolean default false, out busy text[],
+    out room_in_us bigint, out maintain_in bigint
 )
 -- Volatile, so that the probe has a snapshot of its own, after the flag.
 language plpgsql volatile security definer
@@ -47,15 +47,13 @@ begin
                             and waiting.state = 'available' and waiting.kind = any (kinds)
                         limit 1) as one))
             and not exists (select from errand.queue where name = asked.queue and paused_at is not null));
-    overdue := exists (
-        select
-        from errand.job
-        where queue_position is null and parked_for is null and run_at > now() - interval '3 seconds'
-            and run_at <= now() - interval '600 milliseconds' and state = 'scheduled');
     if exists (select from errand.rate where rate.queue = any (busy)) then
         select coalesce(array_agg(due.queue) filter (where due.wait is null), '{}'), min(due.wait)
         into busy, room_in_us
         from (select queue, errand_internal.rate_wait(queue) as wait from unnest(busy) as queue) as due;
+    end if;
+    if maintains then
+        select extract(epoch from wait) * 1000000 into maintain_in from errand_internal.next_task(false, '1 s');
     end if;
 end
 $$;

@@ -9,8 +9,8 @@
 --
 -- earlier has the ids of the same process that still have a lease. If one of them is drained, so is the new one.
 -- slots is how many jobs it runs at once, for errand.workers; queue_slots is the same for each of its queues, for
--- errand.overdue, unless other databases share them. maintains says that it also does maintenance.
--- maintainers is how many other live workers do, all of them older: the oldest ones do it for all.
+-- errand.overdue, unless other databases share them. maintains says that it also does maintenance, and
+-- maintenance_pause is errand_internal.maintenance_pause.
 --
 -- Raises ER421 if the database is a copy that nobody has adopted, ER422 for a longer lease, and ER409 as
 -- errand_internal.register_kinds does.
@@ -18,7 +18,7 @@ create or replace function errand_internal.register_worker_v1(
     name text, version text, lease interval, queues text[], kinds jsonb, earlier bigint[] default null,
     slots int default null, maintains boolean default false, heartbeat_interval interval default null,
     queue_slots int[] default null
-) returns table (worker_id bigint, marks jsonb, started text, maintainers int)
+) returns table (worker_id bigint, marks jsonb, started text, maintenance_pause bigint)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -67,7 +67,7 @@ begin
             where stored.kinds @> names and stored.server_start = entered.server_start)),
         entered.server_start,
         (
-            select count(*)::int
+            select errand_internal.maintenance_pause(count(*), 0)
             from errand.worker as other
             where other.maintains and other.heartbeat_at > now() - other.lease / 2
                 and other.id <> all (coalesce(register_worker_v1.earlier, '{}')))

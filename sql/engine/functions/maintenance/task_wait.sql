@@ -1,0 +1,44 @@
+-- task_wait: returns how long a maintenance task has nothing to do, null if that isn't known. It is 0 if there is work
+-- now, or if only the task itself can tell.
+create or replace function errand_internal.task_wait(existing errand.maintenance_task) returns interval
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+declare
+    has_work boolean;
+    wait interval;
+begin
+    case existing.name
+        when 'promote' then
+            -- A job may be due at infinity.
+            select least(next.run_at, now() + existing.longest_wait) - now()
+            into wait
+            from (
+                (select run_at
+                from errand.job
+                where queue_position is null and parked_for is null and state = 'scheduled'
+                    and run_at > errand_internal.promotion_mark() - interval '10 seconds'
+                order by run_at
+                limit 1)
+                union all
+                (select min(paused_until) from errand.queue)
+            ) as next
+            order by next.run_at
+            limit 1;
+            return case when wait < interval '0' then interval '0' else wait end;
+        when 'crashed' then
+            has_work := exists (select from errand.job where parked_for = 'crash');
+        when 'release' then
+            has_work := exists (select from errand.job where parked_for is not null)
+                or exists (
+                    select
+                    from errand.circuit
+                    where opened_at is not null and (probe_job_id is not null or until <= now()));
+        when 'bulk' then
+            has_work := exists (select from errand.bulk where ended_at is null);
+        when 'rescue' then
+            return errand_internal.rescue_wait();
+        else
+            has_work := true;
+    end case;
+    return case when has_work then interval '0' end;
+end
+$$;
