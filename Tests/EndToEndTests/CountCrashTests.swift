@@ -20,7 +20,7 @@ import Testing
         let start = ContinuousClock.now
         while ContinuousClock.now - start < .seconds(60) {
             if try await database.count("from errand.counted") == 1 { return true }
-            if !Hardness.isFull { try await database.execute("select errand_internal.update_statistics('0 s')") }
+            if !Hardness.isFull { try await database.execute("select errand_internal.update_statistics()") }
             try await Task.sleep(for: .milliseconds(50))
         }
         return false

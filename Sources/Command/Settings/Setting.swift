@@ -57,7 +57,7 @@ extension Setting {
     ) { parseQueues($0) != nil }
     static let pollInterval = Setting(
         "errand.poll.interval", "ERRAND_POLL_INTERVAL", "250ms", expected: "a duration of at least 5ms",
-        "probe interval without wake-ups, which many idle workers share; a job whose wake-up was lost waits twice as long"
+        "probe interval without wake-ups, which many idle workers share; a job whose wake-up was lost waits up to four times as long"
     ) { Duration(setting: $0, atLeast: .milliseconds(5)) != nil }
     static let listen = Setting(
         "errand.listen", "ERRAND_LISTEN", "true", expected: "true or false", "whether to use wake-ups by NOTIFY"

@@ -7,7 +7,7 @@ import Waiting
 /// refreshes the statistics of the operators' views.
 ///
 /// A ``Worker`` runs it unless ``WorkerConfiguration/maintenance`` is false. Any number may run at once, and one is
-/// enough: locks give each task to one of them, and of many workers only the three oldest make calls. An idle one takes
+/// enough: the database says which task is due (`errand_internal.maintain_v1`). Without much to do they take together
 /// at most 2 % of the time.
 public struct Maintenance: Service {
     private let database: Database
@@ -23,49 +23,25 @@ public struct Maintenance: Service {
 
     /// Runs until a graceful shutdown or the cancellation of its task. If the database can't be reached, it waits.
     public func run() async throws {
-        let stop = Signal()
+        let timers = MaintenanceTimers()
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
                 let own = database.configuration.forOwnStatements
-                await run(over: Database(configuration: own, maximumConnections: 2, logger: logger), until: stop)
+                await run(over: Database(configuration: own, maximumConnections: 2, logger: logger), at: timers)
             } onGracefulShutdown: {
-                stop.raise()
+                timers.stop()
             }
         } onCancel: {
-            stop.raise()
+            timers.stop()
         }
     }
 
-    /// Runs until `stop` is raised, then finishes running statements.
-    ///
-    /// - Parameters:
-    ///   - own: its connections, which it closes at the end.
-    ///   - election: when a worker leaves the tasks to others; nil if they are always this process's.
-    func run(over own: Database, until stop: Signal, election: WorkerElection? = nil) async {
-        // Promotion goes on at any time, only less often.
-        let promotion = MaintenanceLoop(logger)
-        let others = (0..<7).map { _ in MaintenanceLoop(logger, mayRun: { election?.isElected ?? true }) }
-        let (release, crashRelease, bulk) = (others[0], others[1], others[2])
-        let loops = [promotion] + others
-        election?.onElection { for loop in loops { loop.wake() } }
-        // The loops ask the election, and would keep each other.
-        defer { election?.onElection {} }
+    /// Runs until the timers are stopped, then finishes running statements and closes its connections, `own`.
+    func run(over own: Database, at timers: MaintenanceTimers) async {
         await withTaskGroup { group in
-            group.addTask { await release.run(Release(database: own)) }
-            group.addTask { await crashRelease.run(CrashRelease(database: own)) }
-            group.addTask {
-                await promotion.run(
-                    Promotion(
-                        database: own, election: election, foundParked: release.wake, foundCrashed: crashRelease.wake,
-                        foundBulk: bulk.wake))
+            for timer in [timers.short, timers.long] {
+                group.addTask { await MaintenanceLoop(database: own, timer: timer, logger: logger).run() }
             }
-            group.addTask { await bulk.run(BulkAction(database: own)) }
-            group.addTask { await others[3].run(Rescue(database: own, logger: logger)) }
-            group.addTask { await others[4].run(Partitions(database: own)) }
-            group.addTask { await others[5].run(Pruning(database: own, logger: logger)) }
-            group.addTask { await others[6].run(Statistics(database: own)) }
-            await stop.wait()
-            for loop in loops { loop.stop() }
         }
         await own.close()
     }

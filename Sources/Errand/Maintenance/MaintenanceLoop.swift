@@ -1,80 +1,50 @@
 import Logging
-import Synchronization
+import Postgres
 import Waiting
 
-/// A maintenance task that is repeated.
-protocol MaintenanceTask: Sendable {
-    var name: String { get }
-    /// The delay before the first run.
-    var firstDelay: Duration { get }
-    /// Runs the task once, and returns the delay until its next run.
-    mutating func once() async throws -> MaintenanceDelay
-    mutating func failed()
-}
+/// Runs one task after the other, when the database says so.
+struct MaintenanceLoop {
+    let database: Database
+    let timer: MaintenanceTimer
+    let logger: Logger
 
-extension MaintenanceTask {
-    var firstDelay: Duration { .zero }
-}
-
-/// Repeats a maintenance task until it is stopped; after a failure it backs off.
-final class MaintenanceLoop: Sendable {
-    private let logger: Logger
-    private let signal = Signal()
-    private let isStopped = Atomic<Bool>(false)
-    private let mayRun: @Sendable () -> Bool
-
-    /// - Parameter mayRun: whether the task is this process's now. Call ``wake()`` when that becomes true.
-    init(_ logger: Logger, mayRun: @escaping @Sendable () -> Bool = { true }) {
-        self.logger = logger
-        self.mayRun = mayRun
-    }
-
-    /// There is something to do for a task that waits until it is woken. Any other delay goes on.
-    func wake() { signal.raise() }
-
-    /// Ends ``run(_:)`` after the running statement.
-    func stop() {
-        isStopped.store(true, ordering: .releasing)
-        signal.raise()
-    }
-
-    func run(_ task: consuming some MaintenanceTask) async {
-        var task = task
+    /// Runs until the timer is stopped.
+    func run() async {
+        var task: String?
         var backoff = Backoff()
         var throttle = LogThrottle()
-        await rest(.after(task.firstDelay))
-        while !isStopped.load(ordering: .acquiring) {
-            guard mayRun() else {
-                await signal.wait(atMost: MaintenanceDelay.longest)
-                continue
-            }
+        while await timer.wait() {
             do {
-                let delay = try await task.once()
+                let delay: Duration
+                (task, delay) = try await run(task)
+                timer.call(after: delay)
                 backoff.reset()
-                await rest(delay)
             } catch {
-                task.failed()
                 let delay = backoff.next()
                 if throttle.allowsLine() {
                     logger.warning(
                         "maintenance is interrupted",
                         metadata: [
-                            "task": "\(task.name)", "error": "\(error)",
+                            "task": "\(task ?? "none")", "error": "\(error)",
                             "retry_in_seconds": .stringConvertible(delay / .seconds(1)),
                         ])
                 }
-                await rest(.after(delay))
+                task = nil
+                timer.call(after: delay)
             }
         }
     }
 
-    private func rest(_ delay: MaintenanceDelay) async {
-        switch delay {
-        case .untilWoken(let longest):
-            await signal.wait(atMost: longest)
-        case .after(let delay):
-            let end = ContinuousClock.now + delay
-            while !isStopped.load(ordering: .acquiring), await signal.wait(atMost: end - .now) {}
+    /// Runs this task, if it is due. Returns the next one, and the delay before it.
+    private func run(_ task: String?) async throws -> (String?, Duration) {
+        let rows = try await database.query(
+            Statement("select * from errand_internal.maintain_v1($1, $2)", [task, timer.isLong]).prepared)
+        guard let (note, next, delay) = try rows.first?.decode(String?.self, String?.self, Int64?.self) else {
+            throw UnexpectedReply("errand_internal.maintain_v1", expected: "one row", came: "none")
         }
+        if let task, let note {
+            logger.warning("maintenance found a problem", metadata: ["task": "\(task)", "note": "\(note)"])
+        }
+        return (next, .microseconds(delay ?? 0))
     }
 }

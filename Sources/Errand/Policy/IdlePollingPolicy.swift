@@ -3,7 +3,7 @@
 /// A queue sleeps after a claim that returned fewer jobs than its limit. One probe covers all sleeping queues. The rate
 /// of wake-ups decides between two ways to learn of new jobs:
 ///
-/// - **Armed**: the wake-up flag is up, and each enqueue sends a NOTIFY. As a safety net, queues are probed twice a
+/// - **Armed**: the wake-up flag is up, and each enqueue sends a NOTIFY. As a safety net, queues are probed once a
 ///   second. This is cheapest for few jobs: one NOTIFY per job. The flag stays up for up to ``wakeUps`` wake-ups within
 ///   ``span``.
 /// - **Awake**: above that rate the flag is lowered, and probes are a few milliseconds apart. So a busy queue sends no
@@ -72,7 +72,7 @@ package struct IdlePollingPolicy {
 
     /// How many other idle workers have the same queues and kinds.
     package var peers = 0
-    /// The probe interval without wake-ups; twice as long with them.
+    /// The probe interval without wake-ups; four times as long with them.
     private let interval: Duration
     private var lastWork: Duration?
     private var lastWake: Duration?
@@ -151,7 +151,7 @@ package struct IdlePollingPolicy {
         // Once up, the flag stays up until there are too many wake-ups.
         let arms = listens && (isArmed || isQuiet)
         let share = max(1, Double(peers + 1) / Self.probers)
-        let longest = interval * (listens ? 2 : 1) * min(share, Self.longestShare)
+        let longest = interval * (listens ? 4 : 1) * min(share, Self.longestShare)
         let delay =
             if arms {
                 min(armedDelay, longest)

@@ -82,14 +82,14 @@ extension WorkerState {
         set(granted: granted)
         let jobs = environment.database
         guard let granted else {
-            for pool in [jobs, claims, control, maintenance] { await pool.redirect(to: nil) }
+            for pool in [jobs, claims, control, maintenanceConnections] { await pool.redirect(to: nil) }
             return
         }
         let few = Database(
             configuration: control.configuration, maximumConnections: max(1, granted - 1),
             eagerConnections: max(1, granted - 1), waitLimit: Self.claimWait, pool: "control", executor: controlThread,
             logger: logger)
-        for pool in [claims, control, maintenance] { await pool.redirect(to: few) }
+        for pool in [claims, control, maintenanceConnections] { await pool.redirect(to: few) }
         await jobs.redirect(
             to: granted == 1
                 ? few

@@ -37,17 +37,20 @@ struct IdlePolling {
     private func probe(_ asleep: [QueueState], arms: Bool) async throws {
         let rows = try await shared.claims.query(
             Statement(
-                "select * from errand_internal.probe_v1($1, $2, $3, $4)",
-                [asleep.map(\.name), shared.kinds, asleep.flatMap(\.starts), arms]
+                "select * from errand_internal.probe_v1($1, $2, $3, $4, $5)",
+                [
+                    asleep.map(\.name), shared.kinds, asleep.flatMap(\.starts), arms,
+                    shared.configuration.maintenance,
+                ]
             ).prepared)
-        guard let (busy, roomIn, isOverdue) = try rows.first?.decode([String].self, Int64?.self, Bool.self) else {
+        guard let (busy, roomIn, maintainIn) = try rows.first?.decode([String].self, Int64?.self, Int64?.self) else {
             throw UnexpectedReply("errand_internal.probe_v1", expected: "one row", came: "none")
         }
         if let roomIn {
             let time = shared.uptime + .microseconds(roomIn)
             shared.idlePolling.withLock { $0.expects(workAt: time) }
         }
-        if isOverdue { shared.election.foundOverdue() }
+        if let maintainIn { shared.maintenance.short.found(after: .microseconds(maintainIn)) }
         for queue in asleep where busy.contains(queue.name) { queue.wake() }
     }
 }

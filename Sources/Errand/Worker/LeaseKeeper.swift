@@ -97,15 +97,15 @@ struct LeaseKeeper {
                 of: shared.environment.handlers, earlier: shared.identity.retiring.sorted(),
                 sharesSlots: shared.sharesSlots))
         guard
-            let (id, published, started, maintainers) = try rows.first?.decode(
-                Int64.self, JSONB.self, String.self, Int.self)
+            let (id, published, started, pause) = try rows.first?.decode(
+                Int64.self, JSONB.self, String.self, Int64.self)
         else {
             throw UnexpectedReply("errand_internal.register_worker_v1", expected: "one row", came: "none")
         }
         let marks = try published.decode([String: [Int64]].self)
         for queue in queues { queue.restart(at: marks[queue.name]) }
         serverStart = started
-        shared.election.counted(older: maintainers, younger: 0)
+        shared.maintenance.set(pause: .microseconds(pause))
         shared.identity.adopt(id)
         shared.logger.info(
             "registered",
@@ -129,11 +129,11 @@ struct LeaseKeeper {
                 [ids, held.count, try JSONB(encoding: own), serverStart]))
         let received = Date.now
         guard let row = rows.first else { return }
-        let (alive, published, started, peers, older, younger, time) = try row.decode(
-            [Int64].self, JSONB.self, String.self, Int.self, Int.self, Int.self, Timestamp.self)
+        let (alive, published, started, peers, pause, time) = try row.decode(
+            [Int64].self, JSONB.self, String.self, Int.self, Int64.self, Timestamp.self)
         skew.log(server: time, sent: sent, received: received, to: shared.logger)
         shared.idlePolling.withLock { $0.peers = peers }
-        shared.election.counted(older: older, younger: younger)
+        shared.maintenance.set(pause: .microseconds(pause))
         if started != serverStart {
             // Positions may be drawn a second time, below the marks. Idle connections are replaced without a failed
             // claim.

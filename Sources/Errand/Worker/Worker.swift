@@ -51,9 +51,10 @@ public struct Worker: Service {
         // Its own task: jobs must be handed back even if the caller's task was cancelled.
         let engine = Task {
             let isOver = Signal()
-            async let maintenance: Void = runMaintenance(until: isOver)
+            async let maintenance: Void = maintain(unless: isOver)
             await Engine(shared: shared, stop: stopped).run()
             isOver.raise()
+            shared.maintenance.stop()
             await maintenance
             if shared.grantedConnections != nil { await shared.share(connections: nil) }
         }
@@ -68,14 +69,14 @@ public struct Worker: Service {
         }
     }
 
-    private func runMaintenance(until stop: Signal) async {
+    private func maintain(unless isOver: Signal) async {
         guard shared.configuration.maintenance else { return }
         // Not before the worker is registered. On a copy of a database it never is, and nothing may be deleted there.
         while shared.identity.current == nil {
-            if await stop.wait(atMost: .milliseconds(100)) { return }
+            if await isOver.wait(atMost: .milliseconds(100)) { return }
         }
         await Maintenance(database: shared.environment.database, logger: shared.logger)
-            .run(over: shared.maintenance, until: stop, election: shared.election)
+            .run(over: shared.maintenanceConnections, at: shared.maintenance)
     }
 
     /// The id of the worker's lease; nil while it has none, and so may not claim.

@@ -17,8 +17,9 @@ public struct WorkerConfiguration: Sendable {
     public var heartbeatInterval: Duration = .seconds(5)
     /// How long running jobs may go on after a stop. Then they are handed back.
     public var grace: Duration = .seconds(25)
-    /// The delay between two probes for due jobs without wake-ups. A due job whose wake-up was lost waits at most twice
-    /// as long. Many idle workers share the probes: each probes less often, down to once in 32 times this delay.
+    /// The delay between two probes for due jobs without wake-ups. A due job whose wake-up was lost waits at most four
+    /// times as long. Many idle workers share the probes: each probes less often, down to once in 64 times this
+    /// delay.
     public var pollInterval: Duration = .milliseconds(250)
     /// False turns wake-ups off, so that the worker only polls. Behind a transaction pooler they turn off
     /// automatically.

@@ -15,7 +15,7 @@ final class WorkerState: Sendable {
     /// own, so that none holds the connection while handlers block all others.
     let control: Database
     let controlThread = ControlThread()
-    let maintenance: Database
+    let maintenanceConnections: Database
     let logger: Logger
     let identity = Identity()
     let running = Running()
@@ -36,8 +36,7 @@ final class WorkerState: Sendable {
     let fellAsleep = Signal()
     let idlePolling: Mutex<IdlePollingPolicy>
     let keeper = LeaseKeeperSignal()
-    /// Whether the worker does the maintenance tasks, or others do.
-    let election: WorkerElection
+    let maintenance = MaintenanceTimers()
     private let start = ContinuousClock.now
     /// How long a statement of the worker's own waits for a lock.
     private static let lockTimeout: Duration = .seconds(2)
@@ -70,7 +69,6 @@ final class WorkerState: Sendable {
         failures = FailureLog(hasText: configuration.logsErrorTexts)
         idlePolling = Mutex(IdlePollingPolicy(interval: configuration.pollInterval))
         metrics = WorkerMetrics(queues: configuration.queues, cell: configuration.cell)
-        election = WorkerElection(lease: configuration.lease)
         // A claim or heartbeat that waits for a lock is retried before the statement timeout would end it.
         var own = database.configuration.forOwnStatements
         own.lockTimeout = Self.lockTimeout
@@ -82,7 +80,7 @@ final class WorkerState: Sendable {
         control = Database(
             configuration: own, maximumConnections: 1, eagerConnections: 1, pool: "control", executor: controlThread,
             logger: logger)
-        maintenance = Database(
+        maintenanceConnections = Database(
             configuration: database.configuration.forOwnStatements, maximumConnections: 2, logger: logger)
         self.capacity.add(running)
     }

@@ -92,7 +92,7 @@ struct WalkCheck {
             model.report(
                 0, "\(succeeded.count) attempts succeeded, \(counted) are counted (\(uncertain) are uncertain)")
         }
-        try await database.execute("select errand_internal.update_statistics('0 s')")
+        try await database.execute("select errand_internal.update_statistics()")
         let statistics = try await database.query(
             "select coalesce(sum(jobs) filter (where state = 'failed'), 0)::int8 from errand.job_count"
         ).scalar(Int.self)

@@ -273,7 +273,7 @@ import Testing
             for view in [
                 "errand.jobs", "errand.queues", "errand.kinds", "errand.workers", "errand.stuck", "errand.overdue",
                 "errand.circuits", "errand.limits", "errand.failures", "errand.health()", "errand.metrics()",
-                "errand_internal.update_statistics('0 s')", "errand.queues", "errand.metrics()",
+                "errand_internal.update_statistics()", "errand.queues", "errand.metrics()",
                 "errand.cancel_where('{\"kind\": \"nothing\"}', 'x')", "errand_internal.rescue(0)",
                 "errand_internal.promote(1000, '-infinity')", "errand_internal.release_parked()",
             ] {

@@ -142,10 +142,4 @@ import Testing
             #expect(try await database.count("from errand.history where reason = 'bulk 1: x'") == 2500)
         }
     }
-
-    @Test("the next batch comes after as long as the last one took, and without one no call is made")
-    func plan() {
-        #expect(BulkPlan.delay(after: .milliseconds(8), isMore: true) == .after(.milliseconds(8)))
-        #expect(BulkPlan.delay(after: .milliseconds(8), isMore: false) == .untilFound)
-    }
 }

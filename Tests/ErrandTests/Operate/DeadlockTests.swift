@@ -44,7 +44,7 @@ import Testing
         "select errand_internal.promote(100, '-infinity')", "select errand_internal.release_parked()",
         "select errand_internal.rescue(0)",
         "select errand_internal.release_crashed()",
-        "select errand_internal.update_statistics('0 s')",
+        "select errand_internal.update_statistics()",
         "select errand_internal.leave_v1((select id from errand.worker order by random() limit 1), true)",
     ]
 

@@ -83,8 +83,11 @@ import Testing
                             count(*) = 1 from errand.job
                             where state = 'available' and run_at < now() and created_at = '2000-01-01Z'
                             """
+                        // That call has promoted the job, which stays locked until its end.
+                        let isOwn = call.contains("errand.maintain()")
                         #expect(
-                            try await transaction.query(Statement("select \(isPromoted)")).scalar(Bool.self), "\(call)")
+                            try await transaction.query(Statement("select \(isPromoted)")).scalar(Bool.self) != isOwn,
+                            "\(call)")
                         throw Undo()
                     }
                 }
@@ -112,7 +115,7 @@ import Testing
         for call in [
             "select errand_internal.promote(1000, '-infinity')", "select errand_internal.release_parked()",
             "select errand_internal.rescue(0)",
-            "select errand_internal.release_crashed()", "select errand_internal.update_statistics('0 s')",
+            "select errand_internal.release_crashed()", "select errand_internal.update_statistics()",
             "select errand_internal.heartbeat_v1(array[1], 1, '{}', null)",
             "select errand_internal.tick_v1()",
             "select errand_internal.leave_v1(1, true)", "set constraints all immediate",
@@ -206,7 +209,7 @@ import Testing
     @Test("no role without a right to Errand's tables can block its maintenance tasks")
     func rights() async throws {
         try await withTestDatabase { database, _ in
-            for lock in ["promote", "rescue", "crashed", "statistics", "limits", "claims"] {
+            for lock in ["crashed", "schedule", "statistics", "partitions", "limits", "claims"] {
                 for role in ["errand_ops", "errand_worker", "errand_enqueuer", "errand_monitor"] {
                     for mode in ["access share", "share update exclusive"] {
                         let refused = try await database.refusal(

@@ -61,10 +61,9 @@ import Testing
     func destruction() async throws {
         try await withLogins { database, own, other in
             for (call, state) in [
-                ("errand_internal.prune(1, 1)", "42883"), ("errand_internal.drop_partition(1)", "42883"),
-                ("errand_internal.prune_ticks(0)", "42883"), ("errand_internal.make_partitions(100000)", "ER422"),
-                ("errand_internal.make_partitions(null)", "ER422"),
-                ("errand_internal.make_partitions(-1)", "ER422"),
+                ("errand_internal.prune()", "42501"), ("errand_internal.drop_partition()", "42501"),
+                ("errand_internal.drop_payloads(0)", "42501"), ("errand_internal.make_partitions(1)", "42501"),
+                ("errand_internal.set_due('prune', '-1 s')", "42501"),
             ] {
                 #expect(try await database.refusal(of: "select \(call)", by: own) == state, "\(call)")
             }

@@ -36,8 +36,9 @@ import Testing
                     == "schedule|false")
 
             // It is not maintenance, and its stop is reported.
-            try await database.execute("delete from errand.maintenance_task where name <> 'schedule'")
-            try await database.execute("update errand.maintenance_task set done_at = now() - interval '2 min'")
+            try await database.execute("update errand.maintenance_task set done_at = null where name <> 'schedule'")
+            try await database.execute(
+                "update errand.maintenance_task set done_at = now() - interval '2 min' where done_at is not null")
             #expect(
                 try await database.text(
                     "select check_name from errand.health() where check_name in ('scheduler', 'maintenance') and not ok"
@@ -51,7 +52,7 @@ import Testing
     func oldStatistics() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
-                "select errand_internal.update_statistics('0 s'), errand_internal.prune()")
+                "select errand_internal.update_statistics(), errand_internal.prune()")
             let health = "select ok, hint from errand.health() where check_name = 'maintenance'"
             #expect(try await database.text(health) == "true|")
             try await database.execute(
@@ -74,7 +75,7 @@ import Testing
                     from generate_series(1, 1500) as n))
                 """)
             try await database.execute("update errand.job set run_at = now() - interval '1 hour'")
-            try await database.execute("select errand_internal.update_statistics('0 s')")
+            try await database.execute("select errand_internal.update_statistics()")
             let samples = "from errand.metrics()"
             #expect(try await database.count(samples) < 2500)
             #expect(
@@ -122,7 +123,7 @@ import Testing
                 from generate_series(1, 1500) as n, unnest('{queue_,past_}'::text[]) as name
                 """,
                 "analyze errand.job", "analyze errand.finished_total",
-                "select errand_internal.update_statistics('0 s')",
+                "select errand_internal.update_statistics()",
             ] {
                 try await database.execute(setup)
             }
@@ -151,7 +152,7 @@ import Testing
                     select jsonb_agg(jsonb_build_object('kind', kind, 'queue', kind))
                     from (select 'other' as kind union all select 'made_up_' || n from generate_series(1, 300) as n) as kinds))
                 """)
-            try await database.execute("select errand_internal.update_statistics('0 s')")
+            try await database.execute("select errand_internal.update_statistics()")
             let twice = "from (select name, labels from errand.metrics() group by 1, 2 having count(*) > 1) as twice"
             #expect(try await database.count(twice) == 0)
         }
@@ -169,7 +170,7 @@ import Testing
                     select jsonb_agg('{"kind": "orphan"}'::jsonb) from generate_series(1, 300)))
                 """)
             try await database.execute("update errand.job set run_at = now() - interval '1 hour'")
-            try await database.execute("select errand_internal.update_statistics('0 s')")
+            try await database.execute("select errand_internal.update_statistics()")
             let overdue = "select what, name, detail from errand.overdue"
             #expect(
                 try await database.text(overdue) == "kind|orphan|300 jobs wait, and no live worker has the kind")
@@ -224,7 +225,7 @@ import Testing
             _ = try await database.enter(kinds: "noop", queue: "mail")
             _ = try await database.enter(kinds: "other", queue: "default")
             try await database.execute("select errand.enqueue('noop', queue => 'default')")
-            try await database.execute("select errand_internal.update_statistics('0 s')")
+            try await database.execute("select errand_internal.update_statistics()")
             #expect(
                 try await database.text("select what, name, detail, hint from errand.overdue")
                     == "kind|noop|1 job waits in default, and no live worker of it has the kind|"

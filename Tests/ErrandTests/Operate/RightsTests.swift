@@ -147,9 +147,9 @@ import Testing
                         "select errand_internal.heartbeat_v1('{1}', 0, '{}', null)",
                         "select errand_internal.revoked_jobs_v1('{}', '{}')",
                         "select errand_internal.unlisted_jobs_v1(1, 0, '{}', '{}', '{}')",
-                        "select errand_internal.update_statistics()",
-                        "select errand_internal.promote(10, '-infinity')", "select errand_internal.rescue(0)",
-                        "select errand_internal.make_partitions(days_ahead => 9)", "select * from errand.metrics()",
+                        "select errand_internal.maintain_v1(null, false)",
+                        "select errand_internal.maintain_v1('statistics', true)", "select errand.maintain()",
+                        "select * from errand.metrics()",
                         "select errand_internal.leave_v1(1, true)",
                     ]
                 default:

@@ -19,7 +19,7 @@ import Testing
             #expect(try await database.query("select errand_internal.update_statistics()").scalar(Bool.self))
             #expect(try await database.text(depth) == "1249|0|1|0|true|false")
             // One refresh is enough for all processes.
-            #expect(try await !database.query("select errand_internal.update_statistics()").scalar(Bool.self))
+            #expect(try await !database.query("select errand.refresh_statistics()").scalar(Bool.self))
         }
     }
 
@@ -29,7 +29,7 @@ import Testing
             try await database.execute(
                 "select errand.enqueue_many((select jsonb_agg('{\"kind\": \"noop\"}'::jsonb) from generate_series(1, 20000)))"
             )
-            try await database.execute("select errand_internal.update_statistics('0 s', max_pages => 200)")
+            try await database.execute("select errand_internal.update_statistics(max_pages => 200)")
             let jobs = try await database.query("select jobs from errand.job_count").scalar(Int64.self)
             #expect((14_000...26_000).contains(jobs))
             #expect(
@@ -99,7 +99,7 @@ import Testing
                 from generate_series(0, 999) as q, generate_series(0, 59, 6) as k,
                     unnest('{succeeded,failed,retried}'::text[]) as outcome
                 """)
-            try await database.execute("select errand_internal.update_statistics('0 s')")
+            try await database.execute("select errand_internal.update_statistics()")
             /// The buffers that a statement reads, when its functions are planned.
             func buffers(_ sql: String) async throws -> Int {
                 try await database.withConnection { connection in
@@ -139,7 +139,7 @@ import Testing
                 from generate_series(1, 10500) as n
                 """)
             try await database.execute("select errand.enqueue('noop', queue => 'zulu')")
-            try await database.execute("select errand_internal.update_statistics('0 s')")
+            try await database.execute("select errand_internal.update_statistics()")
             #expect(
                 try await database.text("select count(*), sum(jobs) from errand.job_count") == "10001|10501")
             #expect(try await database.text("select kind, jobs from errand.job_count where queue = '*'") == "*|501")
@@ -192,7 +192,7 @@ import Testing
                 }
             }
             // 1 s and 0.1 s; joined by nested loops they took 9 s and 10 s.
-            let counted = try await computed("select errand_internal.update_statistics('0 s')")
+            let counted = try await computed("select errand_internal.update_statistics()")
             #expect(counted < 5)
             let asked = try await computed("select count(*) from errand.metrics()")
             #expect(asked < 5)
@@ -260,14 +260,14 @@ import Testing
             #expect(try await database.text(total) == "30")
             #expect(try await database.text(histograms) == expected)
             try await database.execute("update errand.finished_per_minute set minute = minute - interval '10 minutes'")
-            try await database.execute("select errand_internal.update_statistics('0 s')")
+            try await database.execute("select errand_internal.update_statistics()")
             let kept = "select worker_id, jobs, wait_histogram, run_histogram from errand.finished_per_minute"
             #expect(try await database.text(kept) == "0|30|[0,30]|[15,0,15]")
             #expect(try await database.text(total) == "30")
             #expect(try await database.text(histograms) == expected)
             // A bucket may exceed an int within a year.
             try await database.execute("update errand.finished_total set wait_histogram = '{0,3000000000}'")
-            try await database.execute("select errand_internal.update_statistics('0 s')")
+            try await database.execute("select errand_internal.update_statistics()")
             #expect(try await database.text(total) == "30")
             #expect(
                 try await database.text("select value from errand.metrics() where name = 'errand_wait_seconds_count'")
@@ -329,7 +329,7 @@ import Testing
                 try await database.text("select job_id, problem from errand.stuck")
                     == "1|it takes over an hour, and no job of its kind has completed so far")
             try await database.execute("select errand.enqueue('unknown', run_at => now() - interval '1 hour')")
-            try await database.execute("select errand_internal.update_statistics('0 s')")
+            try await database.execute("select errand_internal.update_statistics()")
             #expect(
                 try await database.text("select what, name from errand.overdue order by what")
                     == "kind|unknown")

@@ -111,7 +111,7 @@ import Testing
             #expect(try await database.text("select sum(jobs) from errand.enqueue_rates()") == "4")
             try await count(300, "succeeded", "other", minutesAgo: 1, on: database)
             try await database.execute("update errand.finished_per_minute set queue = 'mail'")
-            try await database.execute("select errand_internal.update_statistics('0 s')")
+            try await database.execute("select errand_internal.update_statistics()")
             let queue = """
                 select waiting, in_per_second, out_per_second, done_in from errand.queue_rates() where queue = 'mail'
                 """

@@ -118,21 +118,23 @@ import Testing
     func maintenance() async throws {
         try await withTestDatabase { database, _ in
             for (task, call) in [
-                ("statistics", "errand_internal.update_statistics()"),
-                ("prune", "errand_internal.prune('1 hour') is not null"),
-                ("rescue", "(select count(*) = 1 from errand_internal.rescue())"),
+                ("statistics", "errand.refresh_statistics()"),
+                ("prune", "errand_internal.prune() is not null"),
+                ("rescue", "(select next_in > 0 from errand_internal.maintain_v1(null, false))"),
                 ("schedule", "(select ticks is null from errand_internal.tick_v1())"),
             ] {
-                try await database.execute("delete from errand.maintenance_task")
+                try await database.execute("update errand.maintenance_task set done_at = null")
                 try await database.execute(
                     Statement(
                         """
-                        insert into errand.maintenance_task (done_at, took_ms, name, done_by)
-                        values (now() + interval '1 day', 1, $1, 'x')
+                        update errand.maintenance_task
+                        set done_at = now() + interval '1 day', took_ms = 1, done_by = 'x'
+                        where name = $1
                         """, [task]))
                 let check = task == "schedule" ? "scheduler" : "maintenance"
                 let health = "select ok::text from errand.health() where check_name = '\(check)'"
-                let late = "select (is_late and silent_for is null)::text from errand.maintenance_status"
+                let late =
+                    "select (is_late and silent_for is null)::text from errand.maintenance_status where task = '\(task)'"
                 #expect(try await database.word(health) == "false")
                 #expect(try await database.word(late) == "true")
                 #expect(try await database.word("select (\(call))::text") == "true")

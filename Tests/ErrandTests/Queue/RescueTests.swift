@@ -81,15 +81,17 @@ import Testing
         }
     }
 
-    @Test("a call says when the next one may find a silent worker lost")
+    @Test("the next call comes when it may find a silent worker lost")
     func nextCheck() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await busyWorker(database)
             /// In seconds.
             func nextCheck(after seconds: Int) async throws -> Int64? {
                 try await shift(worker, by: seconds)
-                return try await database.query("select check_in / 1000000 from errand_internal.rescue()").scalar(
-                    Int64?.self)
+                try await database.execute("select errand_internal.rescue()")
+                return try await database.query(
+                    "select extract(epoch from errand_internal.rescue_wait())::int8"
+                ).scalar(Int64?.self)
             }
             #expect(try await nextCheck(after: 15) == nil)
             // The lease ends later than 1.5 heartbeats after the first check.

@@ -9,11 +9,9 @@ import Testing
     /// Enters three workers that do maintenance, but only by name: heartbeats come for as long as they are in the
     /// table, and nothing else.
     private func enterOlder(_ database: Database) async throws {
-        for _ in 1...MaintenanceElection.workers {
+        for _ in 1...3 {
             try await database.execute(
-                """
-                select errand_internal.register_worker_v1('older', '1', '1 hour', '{other}', '[]', maintains => true)
-                """)
+                "select errand_internal.register_worker_v1('older', '1', '1 hour', '{other}', '[]', maintains => true)")
         }
     }
 
@@ -33,69 +31,49 @@ import Testing
         }
     }
 
-    @Test("a heartbeat and a registration count live workers with maintenance, older ones and younger ones")
-    func counts() async throws {
+    @Test("a heartbeat and a registration say how long a worker pauses beside three older ones that do maintenance")
+    func pauses() async throws {
         try await withTestDatabase { database, _ in
             try await enterOlder(database)
-            let third = "select errand_internal.heartbeat_v1('{3}', 0, '{}', null)"
             let register = """
-                select maintainers
+                select maintenance_pause / 1000
                 from errand_internal.register_worker_v1('w', '1', '1 min', '{other}', '[]', maintains => $1)
                 """
-            #expect(try await database.query(Statement(register, [false])).scalar(Int.self) == 3)
-            #expect(try await database.query(Statement(register, [true])).scalar(Int.self) == 3)
-            let count = { (id: Int64) in
+            #expect(try await database.query(Statement(register, [false])).scalar(Int64.self) == 5000)
+            #expect(try await database.query(Statement(register, [true])).scalar(Int64.self) == 5000)
+            let pause = { (id: Int64) in
                 try await database.query(
                     Statement(
-                        "select older, younger from errand_internal.heartbeat_v1(array[$1::int8], 0, '{}', null)", [id])
-                )[0].decode(Int.self, Int.self)
+                        """
+                        select maintenance_pause / 1000
+                        from errand_internal.heartbeat_v1(array[$1::int8], 0, '{}', null)
+                        """, [id])
+                ).scalar(Int64.self)
             }
-            try await database.execute(Statement(third))
-            #expect(try await count(2) == (1, 2))
+            #expect(try await pause(3) == 0)
+            #expect(try await pause(5) == 5000)
             // Half its lease after a heartbeat a worker counts no more.
             try await database.execute(
                 "update errand.worker set heartbeat_at = now() - interval '31 minutes' where id = 1")
-            #expect(try await count(2) == (0, 2))
-            #expect(try await count(5) == (2, 0))
+            #expect(try await pause(5) == 0)
+            let many = "select errand_internal.maintenance_pause(100, 99) / 1000"
+            #expect(try await database.query(Statement(many)).scalar(Int64.self) == 25_000)
         }
     }
 
-    @Test("a worker beside three older ones makes none of their calls, and takes over when they are gone")
+    @Test("all tasks go on within seconds when the older workers make no calls, or are gone")
     func takesOver() async throws {
-        try await withYounger { database, _ in
-            try await Task.sleep(for: .seconds(1))
-            #expect(try await database.count("from errand.maintenance_task") == 0)
-            try await database.execute("delete from errand.worker where name = 'older'")
-            // All tasks go on at once: this one is the first on record.
-            #expect(try await database.becomes("exists (select from errand.maintenance_task where name = 'rescue')"))
-        }
-    }
-
-    @Test("due jobs that the older workers don't promote start soon after, long before they count as lost")
-    func overdue() async throws {
         try await withYounger { database, queue in
-            // It promotes every 5 s by itself, which may come in time for one of these.
-            for second in 1...3 { try await queue.enqueue(Noop(), .after(.seconds(second))) }
+            try await queue.enqueue(Noop(), .after(.seconds(2)))
             #expect(try await database.drains())
-            let late = "max(started_at - run_at) < interval '20 seconds' from errand.history"
+            let late = "max(started_at - run_at) < interval '10 seconds' from errand.history"
             #expect(try await database.query(Statement("select \(late)")).scalar(Bool.self))
-            // The worker that takes over does all tasks: this one is the first on record.
-            let done = "exists (select from errand.maintenance_task where name = 'rescue')"
+            let done = "(select count(*) from errand.maintenance_task where is_long and done_at is not null) >= 3"
             #expect(try await database.becomes(done))
             #expect(try await database.count("from errand.worker where name = 'older'") == 3)
-        }
-    }
-
-    @Test("one of many programs prunes: another one does nothing for a while, unless it has more to do itself")
-    func prunes() async throws {
-        try await withTestDatabase { database, _ in
-            let prune = "select errand_internal.prune(at_least => '50 minutes')"
-            #expect(try await database.query(Statement(prune)).scalar(Int?.self) == 0)
-            #expect(try await database.query(Statement(prune)).scalar(Int?.self) == nil)
-            #expect(try await database.query("select errand_internal.prune()").scalar(Int?.self) == 0)
-            try await database.execute(
-                "update errand.maintenance_task set done_at = done_at - interval '51 minutes' where name = 'prune'")
-            #expect(try await database.query(Statement(prune)).scalar(Int?.self) == 0)
+            try await database.execute("delete from errand.worker where name = 'older'")
+            try await queue.enqueue(Noop(), .after(.seconds(1)))
+            #expect(try await database.drains())
         }
     }
 }

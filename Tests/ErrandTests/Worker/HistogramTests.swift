@@ -45,7 +45,7 @@ import Testing
                         "jobs": 1000, "wait_ms": 0, "run_ms": 0, "wait_histogram": [\(counts)], "run_histogram": [\(counts)]}]',
                         0, '{}')
                     """))
-            try await database.execute("select errand_internal.update_statistics('0 s')")
+            try await database.execute("select errand_internal.update_statistics()")
             let rows = try await database.query(
                 "select wait_p50_ms, wait_p95_ms, run_p99_ms from errand.throughput where subject = 'queue' and span = '5 minutes'"
             )

@@ -25,7 +25,7 @@ import Testing
             try await Queue(database: database).enqueue(Noop())
             #expect(try await database.drains())
             #expect(try await database.count("from errand.history where kind = 'old'") == 1)
-            #expect(try await database.count("from errand.maintenance_task") == 0)
+            #expect(try await database.count("from errand.maintenance_status") == 0)
         }
     }
 
