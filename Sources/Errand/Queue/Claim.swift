@@ -22,13 +22,15 @@ struct Claim {
     var generation: Int32
     /// Whether the claim waits until no other large claim runs, on any worker.
     var isSerialized = false
+    /// The limits in which completions of the same round trip free slots.
+    var limitsToRelease: Set<String> = []
 
     var statement: Statement {
         Statement(
-            "select * from errand_internal.claim_v1($1, $2, $3, $4::int4, $5, $6, $7, $8::int4, $9, $10, $11)",
+            "select * from errand_internal.claim_v1($1, $2, $3, $4::int4, $5, $6, $7, $8::int4, $9, $10, $11, $12)",
             [
                 queue, kinds, workerID, limit, starts, priorities.map(Int16.init), isDurable, min(beginsNow, limit),
-                takesCrashed, generation, isSerialized,
+                takesCrashed, generation, isSerialized, limitsToRelease.isEmpty ? nil : limitsToRelease.sorted(),
             ]
         ).prepared
     }

@@ -14,14 +14,14 @@ struct RoundTrip {
     /// The part of a round trip that one of its statements belongs to.
     enum Part { case completions, release, claim }
 
-    /// The statements of a round trip: completions, then the release of limits, then the claim.
+    /// The statements of a round trip: completions, then the claim, or the release of limits alone.
     private struct Request {
         var statements: [Statement]
         let writes: Int
         var claim: Claim?
 
         func part(at index: Int) -> Part {
-            index < writes ? .completions : claim != nil && index == statements.count - 1 ? .claim : .release
+            index < writes ? .completions : claim != nil ? .claim : .release
         }
 
         /// Whether the claim timed out.
@@ -71,12 +71,10 @@ extension RoundTrip {
     private func request(for task: RoundTripTask, under workerID: Int64?) -> Request {
         var statements = Completion.statements(for: task.completions)
         let writes = statements.count
-        let claim = task.limit > 0 ? workerID.map { nextClaim(for: task, under: $0) } : nil
-        if !task.omitsRelease {
-            let limits = queue.limitsToRelease(task, isClaiming: claim != nil)
-            if let release = Completion.release(limits) { statements.append(release) }
-        }
-        if let claim { statements.append(claim.statement) }
+        var claim = task.limit > 0 ? workerID.map { nextClaim(for: task, under: $0) } : nil
+        let limits = task.omitsRelease ? [] : queue.limitsToRelease(task, isClaiming: claim != nil)
+        claim?.limitsToRelease = limits
+        if let next = claim?.statement ?? Completion.release(limits) { statements.append(next) }
         return Request(statements: statements, writes: writes, claim: claim)
     }
 

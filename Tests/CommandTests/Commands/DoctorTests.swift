@@ -199,7 +199,7 @@ import Testing
             try await database.execute(
                 """
                 drop function errand_internal.claim_v1(
-                    text, text[], bigint, int, bigint[], smallint[], boolean, int, boolean, int, boolean)
+                    text, text[], bigint, int, bigint[], smallint[], boolean, int, boolean, int, boolean, text[])
                 """)
             let gone = try await failed()
             #expect(gone.map(\.check) == ["schema"])

@@ -100,7 +100,7 @@ struct BrokenRule: Sendable, CustomTestStringConvertible, CustomStringConvertibl
             ]
         ),
         BrokenRule(
-            description: "claims out of order", function: "claim_v1",
+            description: "claims out of order", function: "lock_due",
             parts: ["order by waiting.queue_position": "order by waiting.queue_position desc"]),
         BrokenRule(
             description: "attempts given back twice", function: "complete_v1",

@@ -118,6 +118,8 @@ final class WalkWorker {
         let kinds = isOrderly || role == .careless && !isQuiet ? ["noop"] + own : own
         let claims = role != .stuck || !isQuiet
         let takesCrashed = Int.random(in: 0..<4, using: &random) > 0 || isQuiet
+        // As the program does; or alone, as it does without a claim.
+        let isReleasedByClaim = !plan.isEmpty && claims && Bool.random(using: &random)
         let outcome = try await session.transaction(
             heldMilliseconds: heldOpen, commits: !rollsBack, words: "hand \(worker)",
             steps: [
@@ -132,7 +134,7 @@ final class WalkWorker {
                     // A separate step: it may release a job whose completion was refused.
                     record.nextNumber(), "hand # \(worker)",
                     { connection in
-                        if !plan.isEmpty { try await connection.execute(Self.release) }
+                        if !plan.isEmpty, !isReleasedByClaim { try await connection.execute(Self.release) }
                         return nil
                     }
                 ),
@@ -141,9 +143,10 @@ final class WalkWorker {
                     { connection in
                         guard claims else { return nil }
                         claimed = try await Self.claim(
-                            limit, of: queue, kinds, worker, beginsNow, takesCrashed, on: connection)
+                            limit, of: queue, kinds, worker, beginsNow, takesCrashed,
+                            releasing: isReleasedByClaim ? Self.limitKeys : nil, on: connection)
                         return "["
-                            + claimed.map { #"{"id": \#($0.id), "was": "available", "now": "running"}"# }
+                            + claimed.map { #"{"id": \#($0.id), "now": "running"}"# }
                             .joined(separator: ",") + "]"
                     }
                 ),
@@ -160,16 +163,16 @@ final class WalkWorker {
 
     private static func claim(
         _ limit: Int, of queue: String, _ kinds: [String], _ worker: Int64, _ beginsNow: Int, _ takesCrashed: Bool,
-        on connection: Connection
+        releasing limitKeys: [String]?, on connection: Connection
     ) async throws -> [Held] {
         try await connection.query(
             Statement(
                 """
                 select id, queue_position, kind, attempt >= max_attempts
                 from errand_internal.claim_v1(
-                    $1, $6, $2, $3::int4, '{0,0,0,0}', '{1,2,3,4}', true, $4::int4, $5)
+                    $1, $6, $2, $3::int4, '{0,0,0,0}', '{1,2,3,4}', true, $4::int4, $5, release => $7)
                 where id is not null
-                """, [queue, worker, limit, beginsNow, takesCrashed, kinds])
+                """, [queue, worker, limit, beginsNow, takesCrashed, kinds, limitKeys])
         ).map { try $0.decode(Int64.self, Int64.self, String.self, Bool.self) }
     }
 
@@ -182,8 +185,8 @@ final class WalkWorker {
         return .draw(isOrderly || isQuiet, isLast: job.isLast, using: &random)
     }
 
-    private static let release: Statement =
-        "select errand_internal.release_v1('{tenant/1,tenant/2,tenant/3,tenant/4,solo,kind/narrow}')"
+    private static let limitKeys = ["tenant/1", "tenant/2", "tenant/3", "tenant/4", "solo", "kind/narrow"]
+    private static let release = Statement("select errand_internal.release_v1($1)", [limitKeys])
 
     /// Writes outcomes as the program does: plain successes by one function, the others by another.
     private static func end(

@@ -172,10 +172,10 @@ import Testing
             let completions = held.reversed().enumerated().map { index, job in
                 Completion(job: job, result: outcomes[(index + round) % outcomes.count], took: .zero)
             }
-            let (ends, release) = (Completion.statements(for: completions), Completion.release(after: completions))
-            let claim = worker.claiming(5)
+            var claim = worker.claiming(5)
+            claim.limitsToRelease = Set(Completion.limitKeys(of: completions))
             let statements =
-                ["set local deadlock_timeout = '20ms'"] + ends + [release].compactMap { $0 } + [claim.statement]
+                ["set local deadlock_timeout = '20ms'"] + Completion.statements(for: completions) + [claim.statement]
             let replies = try await database.pipeline(statements)
             ended += completions.count
             held = try claim.reply(replies[replies.count - 1]).jobs

@@ -258,9 +258,10 @@ import Testing
             #expect(try await worker.claim(1).map(\.id) == [1])
             let cleared = try await database.query(
                 """
-                select errand_internal.clear_blocked(
-                    'default', '{noop}', '{1,2,3,4}', '{0,0,0,0}', '{}',
-                    array(select ctid from errand.job where id = 2), 100)
+                select removed
+                from errand_internal.clear_blocked(
+                    row('default', '{noop}', '{1,2,3,4}', '{}', true, false, false)::errand.claim_scope, '{0,0,0,0}',
+                    array(select ctid from errand.job where id = 2), 100, true)
                 """)
             #expect(try cleared.scalar(Int.self) == 1)
             let states = "select string_agg(state, ' ' order by id) from errand.job where id > 1"

@@ -332,10 +332,9 @@ extension ManualWorker {
         _ ended: [ClaimedJob], claiming limit: Int, from mark: inout LowWaterMark, at now: Duration
     ) async throws -> [ClaimedJob] {
         let completions = ended.map { Completion(job: $0, result: .succeeded(output: nil), took: .zero) }
-        let claim = claiming(limit, from: mark.starts)
-        let results = try await database.pipeline(
-            Completion.statements(for: completions) + [Completion.release(after: completions)].compactMap { $0 }
-                + [claim.statement])
+        var claim = claiming(limit, from: mark.starts)
+        claim.limitsToRelease = Set(Completion.limitKeys(of: completions))
+        let results = try await database.pipeline(Completion.statements(for: completions) + [claim.statement])
         let reply = try claim.reply(results[results.count - 1])
         if let observation = reply.observation { mark.observe(observation, at: now) }
         return reply.jobs

@@ -148,3 +148,16 @@ comment on column errand.circuit.probe_position is
 comment on column errand.circuit.threshold is 'so many failures within threshold_window open the circuit';
 comment on column errand.circuit.threshold_window is 'the length of the window';
 comment on column errand.circuit.probe_every is 'time between two probes';
+
+create type errand.claim_scope as (
+    queue text,
+    kinds text[],
+    priorities smallint[],
+    checked text[],
+    is_bounded boolean,
+    has_crashed boolean,
+    has_handed_back boolean
+);
+comment on type errand.claim_scope is
+    'What a claim looks for: its queue, kinds and order of priorities; the kinds whose jobs need an admission check '
+    '(errand_internal.checked_kinds); whether limits are set, and whether jobs of a crash or handed-back ones wait';

@@ -6,9 +6,11 @@
 -- rest says why: 'slots' = no more jobs of limits can start, 'more' = another session holds the limits' lock, or the
 -- guards have taken 250 ms. With begin_now null no job starts and no guard is called: only those that can't run leave.
 --
--- Each limit key is evaluated once (errand_internal.release_limit).
+-- Each limit key is evaluated once (errand_internal.release_limit). may_lock and guards_end are for all calls of a
+-- claim: whether it may try to get the limits' lock, which it does once, and when its guards have taken 250 ms.
 create or replace function errand_internal.admit(
-    candidates tid[], checked text[], begin_now int, out fit tid[], out begun int, out blocked int, out rest text
+    candidates tid[], checked text[], begin_now int, inout may_lock boolean, inout guards_end timestamptz default null,
+    out fit tid[], out begun int, out blocked int, out rest text
 )
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -20,6 +22,8 @@ declare
     limit_keys text[];
     slots int[];
     has_guards boolean;
+    guards_began timestamptz;
+    asked int := 0;
     met record;
     free int[];
     given int[];
@@ -34,7 +38,7 @@ begin
             order by nth),
         -- Jobs from before their kind's registration don't name its limit.
         array_agg(coalesce(job.limit_key, kind.limit_key) order by nth),
-        -- Slots that errand_internal.release_v1 has given them in this transaction.
+        -- Slots that errand_internal.release_limits has given them in this transaction.
         array_agg(
             (
                 select existing.slot
@@ -56,6 +60,8 @@ begin
             -- The probe may run while the circuit is open.
             and (probe_job_id, probe_position) is distinct from (job.id, job.queue_position)) as down;
     if has_guards and begin_now is not null then
+        guards_began := clock_timestamp();
+        guards_end := coalesce(guards_end, guards_began + interval '250 milliseconds');
         for met in
             select nth, job
             from unnest(candidates, outcomes) with ordinality as near(row_id, outcome, nth)
@@ -63,7 +69,13 @@ begin
             where near.outcome is null and job.guard is not null
             order by nth
         loop
-            outcomes[met.nth] := errand_internal.ask_before(met.job);
+            if clock_timestamp() > guards_end then
+                perform errand_internal.record_slow_guard((met.job).guard, guards_began, asked);
+                outcomes[met.nth] := 'stays';
+            else
+                outcomes[met.nth] := errand_internal.ask_before(met.job);
+                asked := asked + 1;
+            end if;
             slots[met.nth] := case when outcomes[met.nth] is null then slots[met.nth] end;
             reasons[met.nth] := format('guard %s said no', (met.job).guard);
         end loop;
@@ -83,13 +95,14 @@ begin
         given := null;
         if room <= 0 then
             rest := coalesce(rest, 'slots');
-        elsif not errand_internal.lock_limits() then
-            rest := 'more';
-        else
+        elsif may_lock and errand_internal.lock_limits() then
             select released.free, released.slots into free, given
             from errand_internal.release_limit(met.key, met.row_ids, coalesce(room, 0)) as released;
             -- The limit has been removed since.
             continue when free is null;
+        else
+            may_lock := false;
+            rest := 'more';
         end if;
         for index in 1..cardinality(met.nths) loop
             slots[met.nths[index]] := given[index];

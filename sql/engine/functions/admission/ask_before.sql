@@ -1,12 +1,8 @@
 -- ask_before: calls a job's guard before its start. Returns what becomes of the job: null = it may run, 'obsolete' =
--- the guard says no, 'stays' = this statement has no time for it (errand_internal.has_time_for), 'failed' = the guard
--- raised an error, which has cost the job an attempt.
+-- the guard says no, 'failed' = the guard raised an error, which has cost the job an attempt.
 create or replace function errand_internal.ask_before(job errand.job) returns text
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
-    if not errand_internal.has_time_for(job.guard) then
-        return 'stays';
-    end if;
     begin
         return case
             when not errand_internal.ask_guard(

@@ -5,7 +5,7 @@
 -- Takes up to `wanted` jobs, without those in `picked`: jobs that need no admission check, and jobs whose limit has
 -- room (the first 100 limits that it meets).
 create or replace function errand_internal.pick_beyond(
-    queue text, kinds text[], priorities smallint[], marks bigint[], checked text[], picked tid[], wanted int
+    scope errand.claim_scope, marks bigint[], picked tid[], wanted int
 ) returns tid[]
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -13,13 +13,13 @@ begin
     return array(
         with ahead as materialized (
             select near.*
-            from unnest(priorities) as level
+            from unnest(scope.priorities) as level
             cross join lateral (
                 select waiting.ctid, waiting.kind, waiting.limit_key, waiting.guard
                 from errand.job as waiting
-                where waiting.queue = pick_beyond.queue and waiting.priority = level
+                where waiting.queue = scope.queue and waiting.priority = level
                     and waiting.queue_position > marks[level]
-                    and waiting.state = 'available' and waiting.kind = any (kinds) and waiting.crashes = 0
+                    and waiting.state = 'available' and waiting.kind = any (scope.kinds) and waiting.crashes = 0
                     and (waiting.not_after < now()) is not true
                 order by waiting.queue_position
             ) as near
@@ -37,7 +37,7 @@ begin
             from ahead
             where ahead.guard is null and (picked is null or ahead.ctid <> all (picked))
                 and case
-                    when ahead.limit_key is null then checked is null or ahead.kind <> all (checked)
+                    when ahead.limit_key is null then scope.checked is null or ahead.kind <> all (scope.checked)
                     else ahead.limit_key in (select key from roomy)
                 end
             limit wanted))

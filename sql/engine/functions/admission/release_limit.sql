@@ -12,9 +12,11 @@
 -- no candidate gets a slot.
 --
 -- The caller holds the lock of errand_internal.lock_limits. free has the numbers of slots that are still free, at most
--- 1,000; null = no limit, and at most 1,000 jobs were released.
+-- 1,000; null = no limit, and at most 1,000 jobs were released. released_ids has the jobs that were
+-- released.
 create or replace function errand_internal.release_limit(
-    limit_key text, candidates tid[] default null, wanted int default 0, out free int[], out slots int[]
+    limit_key text, candidates tid[] default null, wanted int default 0, out free int[], out slots int[],
+    out released_ids bigint[]
 )
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -210,15 +212,7 @@ begin
             from unnest(priorities[:released], run_ats[:released], parked_ids[:released])
                 with ordinality as parked(priority, run_at, id, nth)
             order by priority, nth desc) as last;
-        -- For a claim after errand_internal.release_v1 in the same transaction: see errand_internal.pick_released.
-        if current_setting('errand.position_before', true) <> '' then
-            perform set_config(
-                'errand.released',
-                (
-                    coalesce(nullif(current_setting('errand.released', true), '')::bigint[], '{}')
-                    || parked_ids[:released])::text,
-                true);
-        end if;
+        released_ids := parked_ids[:released];
         perform errand_internal.wake();
     elsif slow <> '{}' and wanted = 0 then
         perform errand_internal.pass_parked(release_limit.limit_key);

@@ -4,9 +4,9 @@
 -- any more.
 --
 -- Circuits come first, since completions lock in that order too. Limits are checked for 50 ms, those behind after_limit
--- first. Returns the last one if there are more, else null. Completions release jobs themselves by
--- errand_internal.release_v1. So this finds what a crash has left, a job that was parked while its limit got room, and
--- a limit that was raised.
+-- first. Returns the last one if there are more, else null. Claims release the jobs of limits themselves
+-- (errand_internal.release_limits). So this finds what a crash has left, a job that was parked while its limit got
+-- room, and a limit that was raised.
 create or replace function errand_internal.release_parked(after_limit text default null) returns text
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$

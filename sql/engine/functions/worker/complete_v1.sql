@@ -33,6 +33,8 @@ declare
     result record;
     existing errand.job;
     asks boolean;
+    guards_began timestamptz;
+    asked int := 0;
     due timestamptz;
     latest constant timestamptz := now() + interval '10 years';
     snoozed bigint[] := '{}';
@@ -67,9 +69,13 @@ begin
             result.outcome := 'failed';
         end if;
         asks := existing.guard is not null and result.outcome in ('succeeded', 'retried', 'snoozed', 'parked');
-        if asks and not errand_internal.has_time_for(existing.guard) then
+        if asks and clock_timestamp() > guards_began + interval '250 milliseconds' then
+            perform errand_internal.record_slow_guard(existing.guard, guards_began, asked);
             locked := locked || result.id;
             continue;
+        elsif asks then
+            guards_began := coalesce(guards_began, clock_timestamp());
+            asked := asked + 1;
         end if;
         -- 4,000 days are too long already, and more may be no time at all.
         due := coalesce(
