@@ -21,16 +21,22 @@ final class MaintenanceTimers: Sendable {
 final class MaintenanceTimer: Sendable {
     private struct State {
         var pause: Duration = .zero
-        var nextCall: ContinuousClock.Instant = .now
+        var nextCall: ContinuousClock.Instant
         var isStopped = false
     }
 
+    /// The delay of the first call for long tasks: at its start a worker has jobs to claim.
+    static let firstDelay: Duration = .seconds(5)
+
     /// Whether it is of the long tasks.
     let isLong: Bool
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let changed = Signal()
 
-    init(isLong: Bool) { self.isLong = isLong }
+    init(isLong: Bool, firstDelay: Duration = MaintenanceTimer.firstDelay) {
+        self.isLong = isLong
+        state = Mutex(State(nextCall: .now + (isLong ? firstDelay : .zero)))
+    }
 
     /// Waits until the next call. Returns false once stopped.
     func wait() async -> Bool {

@@ -31,6 +31,13 @@ import Waiting
         #expect(await !timer.wait())
     }
 
+    @Test("the first call for long tasks comes later", .timeLimit(.minutes(1)))
+    func first() async {
+        #expect(await !ends(MaintenanceTimer(isLong: true, firstDelay: .seconds(60)), within: .milliseconds(100)))
+        #expect(await ends(MaintenanceTimer(isLong: true, firstDelay: .milliseconds(50)), within: .seconds(20)))
+        #expect(MaintenanceTimer.firstDelay == .seconds(5))
+    }
+
     @Test("a probe that has looked puts the call off, and one that has found work has it made", .timeLimit(.minutes(1)))
     func found() async {
         let timer = MaintenanceTimer(isLong: false)

@@ -11,6 +11,13 @@ create or replace function errand_internal.lock_due(
 )
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
+declare
+    -- Each row reads them: a field of a composite value costs more.
+    in_queue constant text := scope.queue;
+    of_kinds constant text[] := scope.kinds;
+    checked constant text[] := scope.checked;
+    is_bounded constant boolean := scope.is_bounded;
+    skips_crashed constant boolean := scope.has_crashed;
 begin
     select
         array_agg(ctid), array_agg(id), array_agg(ctid) filter (where needs_admission),
@@ -22,8 +29,8 @@ begin
             due.ctid, due.id, due.is_handed_back, due.attempt + 1 >= due.max_attempts as is_last,
             pg_column_compression(due.payload) is not null as is_compressed,
             coalesce(due.payload_bytes, pg_column_size(due.payload)) as bytes,
-            due.not_after is not null or due.guard is not null or due.limit_key is not null and scope.is_bounded
-                or due.kind = any (scope.checked) as needs_admission
+            due.not_after is not null or due.guard is not null or due.limit_key is not null and is_bounded
+                or due.kind = any (checked) as needs_admission
         from (
             select waits.*
             from unnest(scope.priorities) as level
@@ -35,9 +42,9 @@ begin
                         waiting.attempt, waiting.max_attempts, waiting.payload, waiting.payload_bytes,
                         waiting.is_handed_back
                     from errand.job as waiting
-                    where scope.has_handed_back and waiting.is_handed_back and waiting.queue = scope.queue
+                    where scope.has_handed_back and waiting.is_handed_back and waiting.queue = in_queue
                         and waiting.priority = level and waiting.state = 'available'
-                        and waiting.kind = any (scope.kinds) and (not scope.has_crashed or waiting.crashes = 0)
+                        and waiting.kind = any (of_kinds) and (not skips_crashed or waiting.crashes = 0)
                     order by waiting.queue_position
                     for update skip locked) as handed_back
                 union all
@@ -48,10 +55,10 @@ begin
                         waiting.attempt, waiting.max_attempts, waiting.payload, waiting.payload_bytes,
                         waiting.is_handed_back
                     from errand.job as waiting
-                    where waiting.queue = scope.queue and waiting.priority = level
+                    where waiting.queue = in_queue and waiting.priority = level
                         and waiting.queue_position > starts[level]
-                        and waiting.state = 'available' and waiting.kind = any (scope.kinds)
-                        and waiting.is_handed_back is null and (not scope.has_crashed or waiting.crashes = 0)
+                        and waiting.state = 'available' and waiting.kind = any (of_kinds)
+                        and waiting.is_handed_back is null and (not skips_crashed or waiting.crashes = 0)
                     order by waiting.queue_position
                     for update skip locked) as by_position
             ) as waits
