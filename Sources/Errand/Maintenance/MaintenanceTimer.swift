@@ -51,9 +51,10 @@ final class MaintenanceTimer: Sendable {
     /// The last call has found that a task is due after this long.
     func call(after delay: Duration) { state.withLock { $0.nextCall = .now + max(delay, $0.pause) } }
 
-    /// A probe has found that a task is due after this long. Until then no call is needed.
+    /// A probe has found that a task is due after this long. Until then no call is needed. If it is due now, this
+    /// program runs it, also while it pauses.
     func found(after delay: Duration) {
-        state.withLock { $0.nextCall = .now + delay }
+        state.withLock { $0.nextCall = .now + (delay > .zero ? max(delay, $0.pause) : .zero) }
         changed.raise()
     }
 

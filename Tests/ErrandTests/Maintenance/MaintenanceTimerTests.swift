@@ -48,6 +48,16 @@ import Waiting
         #expect(await hasEnded)
     }
 
+    @Test("a probe ends no pause unless it has found work", .timeLimit(.minutes(1)))
+    func foundNothing() async {
+        for (delay, isCalled) in [(Duration.milliseconds(10), false), (.zero, true)] {
+            let timer = MaintenanceTimer(isLong: false)
+            timer.set(pause: .seconds(60))
+            timer.found(after: delay)
+            #expect(await ends(timer, within: isCalled ? .seconds(20) : .milliseconds(200)) == isCalled)
+        }
+    }
+
     @Test("younger workers pause between calls, until an older one is gone", .timeLimit(.minutes(1)))
     func pause() async {
         let timers = MaintenanceTimers()

@@ -57,7 +57,7 @@ import Testing
                 "update errand.worker set heartbeat_at = now() - interval '31 minutes' where id = 1")
             #expect(try await pause(5) == 0)
             let many = "select errand_internal.maintenance_pause(100, 99) / 1000"
-            #expect(try await database.query(Statement(many)).scalar(Int64.self) == 25_000)
+            #expect(try await database.query(Statement(many)).scalar(Int64.self) == 50_000)
         }
     }
 
