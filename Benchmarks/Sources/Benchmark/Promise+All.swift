@@ -68,7 +68,7 @@ extension Promise {
         Promise(
             "worker's memory stays flat", errand("memory/last", .memory),
             .atMost(1.1, times: errand("memory/first", .memory))),
-        Promise("idle worker, queries", errand("idle", .queries), .noMore(5)),
+        Promise("idle worker, queries", errand("idle", .queries), .noMore(2)),
         Promise("idle worker, CPU", errand("idle", .workerShare), .noMore(0.5)),
         Promise("tick lateness, 10,000 schedules", errand("scheduler", .p99), .noMore(50)),
         Promise(

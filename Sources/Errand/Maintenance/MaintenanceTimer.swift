@@ -58,6 +58,9 @@ final class MaintenanceTimer: Sendable {
         changed.raise()
     }
 
+    /// Whether older workers make enough calls.
+    var isPausing: Bool { state.withLock { $0.pause > .zero } }
+
     func set(pause: Duration) {
         let isShorter = state.withLock { state in
             defer { state.pause = pause }

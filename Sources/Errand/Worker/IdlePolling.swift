@@ -37,10 +37,9 @@ struct IdlePolling {
     private func probe(_ asleep: [QueueState], arms: Bool) async throws {
         let rows = try await shared.claims.query(
             Statement(
-                "select * from errand_internal.probe_v1($1, $2, $3, $4, $5)",
+                "select * from errand_internal.probe_v1($1, $2, $3, $4, $5 * interval '1 second')",
                 [
-                    asleep.map(\.name), shared.kinds, asleep.flatMap(\.starts), arms,
-                    shared.configuration.maintenance,
+                    asleep.map(\.name), shared.kinds, asleep.flatMap(\.starts), arms, maintenanceSpan,
                 ]
             ).prepared)
         guard let (busy, roomIn, maintainIn) = try rows.first?.decode([String].self, Int64?.self, Int64?.self) else {
@@ -52,5 +51,12 @@ struct IdlePolling {
         }
         if let maintainIn { shared.maintenance.short.found(after: .microseconds(maintainIn)) }
         for queue in asleep where busy.contains(queue.name) { queue.wake() }
+    }
+
+    /// In which span a probe also looks for maintenance tasks, in seconds: a probe comes each second. While older
+    /// workers look for them, it only finds what they leave. Nil: another process does maintenance.
+    private var maintenanceSpan: Int32? {
+        guard shared.configuration.maintenance else { return nil }
+        return shared.maintenance.short.isPausing ? 0 : 1
     }
 }

@@ -8,10 +8,11 @@
 -- Returns the queues as busy. A queue whose rate has no room is not among them: room_in_us is the time in microseconds
 -- until the first of those has room, null if there is none.
 --
--- With maintains it also looks for maintenance tasks that don't take long: maintain_in has the microseconds until the
--- first one has work. All others call again within 1 s, as an idle worker's probe does.
+-- maintain_within: it also looks for maintenance tasks that don't take long and are due within this time
+-- (errand_internal.next_task): 1 s if nobody else looks before the next probe, null for none. maintain_in has the
+-- microseconds until the first one is due.
 create or replace function errand_internal.probe_v1(
-    queues text[], kinds text[], marks bigint[], arm boolean, maintains boolean default false, out busy text[],
+    queues text[], kinds text[], marks bigint[], arm boolean, maintain_within interval default null, out busy text[],
     out room_in_us bigint, out maintain_in bigint
 )
 -- Volatile, so that the probe has a snapshot of its own, after the flag.
@@ -52,8 +53,9 @@ begin
         into busy, room_in_us
         from (select queue, errand_internal.rate_wait(queue) as wait from unnest(busy) as queue) as due;
     end if;
-    if maintains then
-        select extract(epoch from wait) * 1000000 into maintain_in from errand_internal.next_task(false, '1 s');
+    if maintain_within is not null then
+        select extract(epoch from wait) * 1000000 into maintain_in
+        from errand_internal.next_task(false, maintain_within);
     end if;
 end
 $$;
