@@ -159,5 +159,12 @@ create type errand.claim_scope as (
     has_handed_back boolean
 );
 comment on type errand.claim_scope is
-    'What a claim looks for: its queue, kinds and order of priorities; the kinds whose jobs need an admission check '
-    '(errand_internal.checked_kinds); whether limits are set, and whether jobs of a crash or handed-back ones wait';
+    'What a claim looks for, the same in all of its passes';
+comment on column errand.claim_scope.queue is 'its queue';
+comment on column errand.claim_scope.kinds is 'the kinds that its worker runs';
+comment on column errand.claim_scope.priorities is 'the order in which it reads the priorities';
+comment on column errand.claim_scope.checked is
+    'kinds whose jobs need an admission check: errand_internal.checked_kinds';
+comment on column errand.claim_scope.is_bounded is 'whether limits are set';
+comment on column errand.claim_scope.has_crashed is 'whether jobs of the queue wait that were running in a crash';
+comment on column errand.claim_scope.has_handed_back is 'whether jobs of the queue wait that were handed back';
