@@ -20,7 +20,7 @@ begin
         task, least(existing.longest_wait, interval '1 minute'));
     select * into run from errand_internal.run_task(existing);
     if existing.is_long or run.note is not null
-        or (existing.done_at between began - interval '30 seconds' and began) is not true
+        or (existing.done_at between began - interval '10 seconds' and began) is not true
     then
         perform errand_internal.record_task(task, began, run.note);
     end if;
