@@ -104,6 +104,18 @@ import Testing
         }
     }
 
+    @Test("a bulk action that another session has locked is tried about once a second")
+    func locked() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.start_bulk('cancel', '{\"kind\": \"other\"}', 'x')")
+            try await database.transaction { transaction in
+                try await transaction.execute("select from errand.bulk for update")
+                let after = try await call("bulk", on: database)
+                #expect(after.delay >= .milliseconds(500))
+            }
+        }
+    }
+
     @Test("a time from before the server's clock was set back counts as due")
     func clock() async throws {
         try await withTestDatabase { database, _ in
@@ -127,6 +139,10 @@ import Testing
             #expect(note == "workers were lost: 1; jobs rescued: 1; jobs failed: 0")
             let recorded = "select note from errand.maintenance_status where task = 'rescue'"
             #expect(try await database.text(recorded) == note)
+            // Not a problem to tell: only on record.
+            #expect(try await call("prune", isLong: true, on: database).note == nil)
+            let pruned = "select note from errand.maintenance_status where task = 'prune'"
+            #expect(try await database.text(pruned) == "0 records removed")
         }
     }
 

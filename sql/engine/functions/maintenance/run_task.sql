@@ -20,7 +20,7 @@ begin
         when 'release' then
             memory := errand_internal.release_parked(existing.memory);
         when 'bulk' then
-            perform errand_internal.run_bulk();
+            is_put_off := not errand_internal.run_bulk();
         when 'rescue', 'unlisted' then
             -- Running jobs that no record names are sought in 10,000 pages a run.
             select * into lost
