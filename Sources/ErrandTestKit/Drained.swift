@@ -25,8 +25,8 @@ public struct Drained: Sendable {
             queue = completion.job.queue
             number = completion.job.attempt
             outcome = completion.outcome
-            reason = completion.result.error
-            output = completion.result.output
+            reason = completion.error
+            output = completion.output
             took = completion.took
         }
     }

@@ -118,10 +118,10 @@ extension SingleAttempt {
         } onCancel: {
             control.interrupt(.shutdown)
         }
-        return state.withLock(\.completion)
-            ?? Completion(
-                job: job, result: attempt.abandoned(because: control.interruption ?? .deadline),
-                took: .now - attempt.claimedAt)
+        if let completion = state.withLock(\.completion) { return completion }
+        var completion = attempt.abandoned(because: control.interruption ?? .deadline)
+        completion.took = .now - attempt.claimedAt
+        return completion
     }
 
     /// A task of its own, as in a worker: it may be stopped while the test goes on, and must not block the test. It

@@ -66,7 +66,7 @@ public struct HandlerRun: Sendable {
         case nil: (outcome, error) = (nil, nil)
         }
         attemptOutcome = report.completion.outcome
-        reason = report.completion.result.error
+        reason = report.completion.error
         isRefused = report.isRefused
         progress = report.progress?.fraction
         message = report.progress?.message

@@ -7,7 +7,7 @@ package final class AttemptControl: Sendable {
         var task: Task<Void, Never>?
         var begunAt: ContinuousClock.Instant?
         var isCommitting = false
-        var commit: HandlerCommit?
+        var committed: Completion?
     }
 
     private let state = Mutex(State())
@@ -29,9 +29,9 @@ package final class AttemptControl: Sendable {
     }
 
     /// The completion that was committed together with the handler's writes; nil while there is none.
-    var commit: HandlerCommit? {
-        get { state.withLock { $0.commit } }
-        set { state.withLock { $0.commit = newValue } }
+    var committed: Completion? {
+        get { state.withLock { $0.committed } }
+        set { state.withLock { $0.committed = newValue } }
     }
 
     /// Sets the task that runs the attempt. Cancels that task if the attempt was interrupted before.

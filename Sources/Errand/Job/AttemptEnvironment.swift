@@ -29,12 +29,17 @@ package final class AttemptEnvironment: Sendable {
     }
 }
 
+/// An open transaction that completes jobs.
+package struct CommitTicket: Hashable, Sendable {
+    let number: Int
+}
+
 /// Tracks the transactions that complete jobs, so that uncounted ones of a killed process are found:
 /// ``CountedTransactions``.
 package protocol CommitTickets: Sendable {
     /// Call before a transaction begins that completes jobs.
-    func begin() -> CountedTransactions.Ticket
+    func begin() -> CommitTicket
 
     /// Call once its completions are counted, or it has failed.
-    func end(_ ticket: CountedTransactions.Ticket)
+    func end(_ ticket: CommitTicket)
 }

@@ -5,11 +5,6 @@
 /// another one gets a higher number. So the number of an open transaction, which isn't known yet, is above the newest
 /// number that was known when it began.
 package struct CountedTransactions: Sendable {
-    /// An open transaction.
-    package struct Ticket: Hashable, Sendable {
-        fileprivate let number: Int
-    }
-
     /// More would make the worker's row long. Then the longest open transaction is left out: if the process is killed
     /// before it counts that one, its completions stay uncounted.
     static let longestList = 1000
@@ -17,19 +12,19 @@ package struct CountedTransactions: Sendable {
     private var newest: Int64 = 0
     private var tickets = 0
     /// The newest transaction that was known when each one began.
-    private var open: [Ticket: Int64] = [:]
+    private var open: [CommitTicket: Int64] = [:]
     private var listed: Set<Int64> = []
 
     /// Call before a transaction begins.
-    mutating func begin() -> Ticket {
+    mutating func begin() -> CommitTicket {
         tickets += 1
-        let ticket = Ticket(number: tickets)
+        let ticket = CommitTicket(number: tickets)
         open[ticket] = newest
         return ticket
     }
 
     /// Its completions are counted, or it has none.
-    mutating func end(_ ticket: Ticket) {
+    mutating func end(_ ticket: CommitTicket) {
         guard open.removeValue(forKey: ticket) != nil else { return }
         prune()
     }

@@ -131,7 +131,7 @@ struct Claim {
             maxAttempts: 1, createdAt: .minusInfinity, runAt: .minusInfinity, startedAt: .minusInfinity,
             payload: JSONB("null"), options: nil, workerID: workerID, generation: generation)
         let reason = "the job's row can't be read: \(Self.reason(error))"
-        return Completion(job: job, result: .failed(error: reason), took: .zero)
+        return .failed(job, error: reason)
     }
 
     /// Which column can't be read, without its value.

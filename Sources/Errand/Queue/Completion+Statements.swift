@@ -28,7 +28,7 @@ extension Completion {
             "select * from errand_internal.finish_v1($1, $2, $3, $4)",
             [
                 group[0].job.workerID, group.map(\.job.id), group.map(\.job.position),
-                group.contains { $0.result.output != nil } ? group.map(\.result.output) : nil,
+                group.contains { $0.output != nil } ? group.map(\.output) : nil,
             ]
         ).prepared
     }
@@ -38,8 +38,8 @@ extension Completion {
             "select * from errand_internal.complete_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             [
                 group[0].job.workerID, group.map(\.job.id), group.map(\.job.position), group.map(\.outcome.rawValue),
-                group.map { $0.result.error?.storable }, group.map(\.result.delay?.wholeMilliseconds),
-                group.map(\.result.output), group.map(\.result.dueAt), group.map(\.result.circuit),
+                group.map { $0.error?.storable }, group.map(\.delay?.wholeMilliseconds),
+                group.map(\.output), group.map(\.dueAt), group.map(\.circuit),
             ]
         ).prepared
     }
@@ -60,8 +60,8 @@ extension Completion {
         Statement(
             "select * from errand_internal.commit_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             [
-                job.workerID, job.id, job.position, outcome.rawValue, result.error?.storable,
-                result.delay?.wholeMilliseconds, result.output, result.dueAt, result.circuit,
+                job.workerID, job.id, job.position, outcome.rawValue, error?.storable,
+                delay?.wholeMilliseconds, output, dueAt, circuit,
             ])
     }
 }

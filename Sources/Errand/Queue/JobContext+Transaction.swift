@@ -24,8 +24,8 @@ extension JobContext {
         let policy = environment.handlers[kind]?.policy ?? JobPolicy()
         let ticket = environment.commits.begin()
         do {
-            let (outcome, commit) = try await committing(body, policy: policy, ticket: ticket)
-            control.commit = commit
+            let (outcome, completion) = try await committing(body, policy: policy, ticket: ticket)
+            control.committed = completion
             return outcome
         } catch {
             control.isCommitting = false
@@ -35,12 +35,12 @@ extension JobContext {
     }
 
     private func committing(
-        _ body: @Sendable (Transaction) async throws -> Outcome, policy: JobPolicy, ticket: CountedTransactions.Ticket
-    ) async throws -> (Outcome, HandlerCommit) {
+        _ body: @Sendable (Transaction) async throws -> Outcome, policy: JobPolicy, ticket: CommitTicket
+    ) async throws -> (Outcome, Completion) {
         try await database.transaction { transaction in
             let outcome = try await body(transaction)
             if case .done(let output?) = outcome { _ = try output.checkedAsOutput() }
-            let completion = Completion(job: job, result: AttemptResult(outcome, of: job, policy), took: .zero)
+            let completion = Completion(outcome, of: job, policy)
             control.isCommitting = true
             var (state, number, errorID) = try await transaction.write(completion)
             // Another session has locked the job's row, such as one that cancels the job and has not committed. The
@@ -52,13 +52,8 @@ extension JobContext {
                 (state, number, errorID) = try await transaction.write(completion)
             }
             guard state == "completed", let number else { throw CompletionRefused(isUnwanted: state == "unwanted") }
-            let result = completion.result
-            return (
-                outcome,
-                HandlerCommit(
-                    outcome: result.outcome, error: result.error, cause: result.cause, errorID: errorID,
-                    transaction: number, ticket: ticket)
-            )
+            let commit = Completion.Commit(transaction: number, errorID: errorID, ticket: ticket)
+            return (outcome, completion.committed(in: commit))
         }
     }
 }

@@ -27,12 +27,12 @@ struct AttemptSpan: Sendable {
     }
 
     /// Runs `body` within the span, then ends the span: with an error status if the attempt failed.
-    func around(_ body: (AttemptSpan) async -> AttemptResult) async -> AttemptResult {
-        let result = await InstrumentationContext.withValue(span.context) { await body(self) }
-        span.updateAttributes { $0["errand.outcome"] = result.outcome.rawValue }
-        if result.outcome.isFailure { span.setStatus(SpanStatus(code: .error, message: result.shownCause)) }
+    func around(_ body: (AttemptSpan) async -> Completion) async -> Completion {
+        let completion = await InstrumentationContext.withValue(span.context) { await body(self) }
+        span.updateAttributes { $0["errand.outcome"] = completion.outcome.rawValue }
+        if completion.outcome.isFailure { span.setStatus(SpanStatus(code: .error, message: completion.shownCause)) }
         span.end()
-        return result
+        return completion
     }
 
     /// Records the error that the handler threw.

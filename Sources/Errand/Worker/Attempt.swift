@@ -24,69 +24,72 @@ package final class Attempt: Sendable {
 
     package func run() async -> Completion {
         let start = ContinuousClock.now
-        let result =
+        var end =
             if let tracer = context.environment.tracer {
-                await AttemptSpan(of: job, by: tracer).around { await self.result(in: $0) }
+                await AttemptSpan(of: job, by: tracer).around { await completion(in: $0) }
             } else {
-                await result(in: nil)
+                await completion(in: nil)
             }
-        return Completion(job: job, result: result, took: .now - start)
+        end.took = .now - start
+        return end
     }
 
-    private func result(in span: AttemptSpan?) async -> AttemptResult {
+    private func completion(in span: AttemptSpan?) async -> Completion {
         // Claims ask for known kinds only, so this can only be a fault of the worker.
         guard let entry else {
-            return .failed(error: "this worker has no handler for \(job.kind)").caused(by: "no handler")
+            return .failed(job, error: "this worker has no handler for \(job.kind)").caused(by: "no handler")
         }
+        // What the handler has committed with its own writes is final, whatever it did after that.
         do {
             let outcome = try await context.withMemory(entry.policy.memory) { try await entry.run(job, context) }
-            return committed ?? AttemptResult(outcome, of: job, entry.policy)
+            return context.control.committed ?? Completion(outcome, of: job, entry.policy)
         } catch {
             span?.threw(error)
-            return (committed ?? result(ofThrown: error, policy: entry.policy)).caused(by: cause(of: error))
+            return (context.control.committed ?? completion(afterThrown: error, entry.policy)).caused(
+                by: cause(of: error))
         }
     }
-
-    /// A completion that the handler committed with its own writes is final, whatever it did after that.
-    private var committed: AttemptResult? { context.control.commit.map { .committed($0) } }
 
     private func cause(of error: any Error) -> String {
         context.interruption == .deadline ? "deadline exceeded" : error.loggedClass
     }
 
-    private func result(ofThrown error: any Error, policy: JobPolicy) -> AttemptResult {
+    private func completion(afterThrown error: any Error, _ policy: JobPolicy) -> Completion {
         switch context.interruption {
         case .shutdown:
-            return .released
+            return .released(job)
         case .deadline:
-            return .failure("deadline of \(policy.deadline) exceeded", of: job, policy)
+            return .failure(job, policy, error: "deadline of \(policy.deadline) exceeded")
         case .cancelled, .leaseLost, nil:
             switch error {
             case let down as Unavailable:
-                return .parked(circuit: down.circuit, until: down.until, reason: down.reason)
+                return .parked(job, circuit: down.circuit, until: down.until, reason: down.reason)
             case let refused as CompletionRefused where refused.isUnwanted:
-                return .obsolete(reason: "\(refused)")
+                return .obsolete(job, reason: "\(refused)")
             case let classified as any ClassifiedError where classified.isPermanent:
-                return .failed(error: error.recordedText)
+                return .failed(job, error: error.recordedText)
             default:
-                return .failure(error.recordedText, of: job, policy)
+                return .failure(job, policy, error: error.recordedText)
             }
         }
     }
 }
 
 extension Attempt {
-    /// The result of an attempt that didn't stop when asked to. Its task goes on, but its result is ignored.
-    package func abandoned(because interruption: Interruption) -> AttemptResult {
-        if let committed { return committed }
-        return switch interruption {
-        case .deadline:
-            .failure(
-                "deadline exceeded, and the handler did not stop when it was cancelled", of: job,
-                entry?.policy ?? JobPolicy()
-            ).caused(by: "deadline exceeded")
-        case .shutdown, .cancelled, .leaseLost:
-            .released
-        }
+    /// The completion of an attempt that didn't stop when asked to. Its task goes on, but what it returns is ignored.
+    package func abandoned(because interruption: Interruption) -> Completion {
+        var end: Completion =
+            switch interruption {
+            case .deadline:
+                .failure(
+                    job, entry?.policy ?? JobPolicy(),
+                    error: "deadline exceeded, and the handler did not stop when it was cancelled"
+                ).caused(by: "deadline exceeded")
+            case .shutdown, .cancelled, .leaseLost:
+                .released(job)
+            }
+        end = control.committed ?? end
+        end.took = control.begunAt.map { .now - $0 } ?? .zero
+        return end
     }
 }

@@ -80,7 +80,7 @@ extension AttemptRunner {
     func handBackStalled(at now: ContinuousClock.Instant) {
         for queue in queues.values {
             for attempt in queue.takeStalled(at: now) where shared.running.remove(attempt) {
-                complete(attempt, Completion(job: attempt.job, result: .released, took: .zero), of: queue)
+                complete(attempt, .released(attempt.job), of: queue)
             }
         }
     }
@@ -119,9 +119,7 @@ extension AttemptRunner {
     private func abandon(_ stubborn: [Attempt]) {
         for attempt in stubborn where shared.running.remove(attempt) {
             guard let queue = queues[attempt.job.queue] else { continue }
-            let result = attempt.abandoned(because: attempt.control.interruption ?? .shutdown)
-            let took: Duration = attempt.control.begunAt.map { .now - $0 } ?? .zero
-            complete(attempt, Completion(job: attempt.job, result: result, took: took), of: queue)
+            complete(attempt, attempt.abandoned(because: attempt.control.interruption ?? .shutdown), of: queue)
         }
     }
 }

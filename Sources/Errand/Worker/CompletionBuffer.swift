@@ -85,7 +85,7 @@ extension CompletionBuffer {
         isIsolating = isRefused
         var batch = batch
         // Refused alone: this completion can't be written as it is. A failure with the reason can.
-        if isRefused, batch.count == 1 { batch[0].result = batch[0].result.unwritable }
+        if isRefused, batch.count == 1 { batch[0] = batch[0].unwritable }
         pending.insert(contentsOf: batch, at: 0)
     }
 

@@ -17,15 +17,15 @@ final class FailureLog: Sendable {
     func write(_ completions: [Completion], errorIDs: [Int64: String], to logger: Logger, at now: Duration) {
         for completion in completions {
             guard completion.outcome.isFailure, throttle.withLock({ $0.admits(at: now) }) else { continue }
-            let (job, result) = (completion.job, completion.result)
+            let job = completion.job
             var fields: Logger.Metadata = [
                 "job_id": .stringConvertible(job.id), "kind": "\(job.kind)", "queue": "\(job.queue)",
                 "attempt": .stringConvertible(job.attempt), "max_attempts": .stringConvertible(job.maxAttempts),
-                "outcome": "\(completion.outcome)", "error": "\(result.shownCause)",
+                "outcome": "\(completion.outcome)", "error": "\(completion.shownCause)",
                 "run_seconds": .stringConvertible(completion.took / .seconds(1)),
             ]
-            fields["error_id"] = (result.commit.map(\.errorID) ?? errorIDs[job.id]).map { "\($0)" }
-            if hasText { fields["reason"] = result.error.map { "\($0)" } }
+            fields["error_id"] = (completion.commit.map(\.errorID) ?? errorIDs[job.id]).map { "\($0)" }
+            if hasText { fields["reason"] = completion.error.map { "\($0)" } }
             logger.log(
                 level: completion.outcome == .failed ? .error : .warning, "attempt failed", metadata: fields)
         }

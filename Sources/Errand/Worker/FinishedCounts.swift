@@ -54,9 +54,9 @@ package final class FinishedCounts: CommitTickets {
 
     package init() {}
 
-    package func begin() -> CountedTransactions.Ticket { state.withLock { $0.transactions.begin() } }
+    package func begin() -> CommitTicket { state.withLock { $0.transactions.begin() } }
 
-    package func end(_ ticket: CountedTransactions.Ticket) { state.withLock { $0.transactions.end(ticket) } }
+    package func end(_ ticket: CommitTicket) { state.withLock { $0.transactions.end(ticket) } }
 
     /// Adds completions, with the transactions that wrote them.
     func add(_ completions: [Completion], by transactions: Set<Int64>) {

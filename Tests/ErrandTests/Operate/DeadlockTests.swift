@@ -164,14 +164,12 @@ import Testing
         let worker = try await ManualWorker(database)
         var (held, ended): ([ClaimedJob], Int) = ([], 0)
         for round in 0..<10 {
-            let outcomes: [AttemptResult] = [
-                .succeeded(output: nil), .succeeded(output: JSONB("1")), .failed(error: "x"),
-                .retried(error: "x", after: .zero),
-                .parked(circuit: "storage", until: nil, reason: "x"), .released,
+            let ends: [(ClaimedJob) -> Completion] = [
+                { .succeeded($0) }, { .succeeded($0, output: JSONB("1")) }, { .failed($0, error: "x") },
+                { .retried($0, error: "x", after: .zero) }, { .parked($0, circuit: "storage", reason: "x") },
+                { .released($0) },
             ]
-            let completions = held.reversed().enumerated().map { index, job in
-                Completion(job: job, result: outcomes[(index + round) % outcomes.count], took: .zero)
-            }
+            let completions = held.reversed().enumerated().map { index, job in ends[(index + round) % ends.count](job) }
             var claim = worker.claiming(5)
             claim.limitsToRelease = Set(Completion.limitKeys(of: completions))
             let statements =

@@ -104,11 +104,11 @@ import Testing
     private nonisolated func work(of running: [ClaimedJob], beside transaction: Transaction) async throws {
         // A wait for the session's locks would never end. This timeout ends it.
         try await transaction.execute("set local lock_timeout = '3s'")
-        let outcomes: [AttemptResult] = [
-            .succeeded(output: nil), .retried(error: "x", after: .zero), .failed(error: "x"),
-            .parked(circuit: "storage", until: nil, reason: "x"),
+        let ends: [(ClaimedJob) -> Completion] = [
+            { .succeeded($0) }, { .retried($0, error: "x", after: .zero) }, { .failed($0, error: "x") },
+            { .parked($0, circuit: "storage", reason: "x") },
         ]
-        let ended = zip(running, outcomes).map { Completion(job: $0, result: $1, took: .zero) }
+        let ended = zip(running, ends).map { $1($0) }
         for statement in Completion.statements(for: ended) + [Completion.release(after: ended)].compactMap({ $0 }) {
             try await transaction.execute(statement)
         }
@@ -179,7 +179,7 @@ import Testing
             let session = try await Connection.connect(configuration, logger: Logger(label: "errand.test"))
             try await session.execute("begin")
             try await session.execute("select from errand.job for update")
-            let commit = Completion(job: job, result: .succeeded(output: nil), took: .zero).commitStatement
+            let commit = Completion.succeeded(job).commitStatement
             #expect(try await database.query(commit).scalar(String.self) == "locked")
             try await session.execute("rollback")
             await session.close()

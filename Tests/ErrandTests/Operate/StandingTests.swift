@@ -111,7 +111,7 @@ import Testing
             for statement in age.split(separator: ";\n") { try await database.execute(Statement(String(statement))) }
             try await expectOverdue("", database)
             // Without the release that follows in the same transaction.
-            let ended = held.map { Completion(job: $0, result: .succeeded(output: nil), took: .zero) }
+            let ended = held.map { Completion.succeeded($0) }
             _ = try await database.pipeline(Completion.statements(for: ended))
             try await expectOverdue("", database)
             try await database.execute("delete from errand.history")

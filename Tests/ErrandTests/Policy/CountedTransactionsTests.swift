@@ -39,8 +39,8 @@ import Testing
         var transactions = CountedTransactions()
         // Of other processes too.
         var next: Int64 = 100
-        var begun: [CountedTransactions.Ticket] = []
-        var committed: [(ticket: CountedTransactions.Ticket, number: Int64)] = []
+        var begun: [CommitTicket] = []
+        var committed: [(ticket: CommitTicket, number: Int64)] = []
         var counted: Set<Int64> = []
         for _ in 0..<400 {
             switch UInt8.random(in: 0..<10, using: &random) {

@@ -11,7 +11,9 @@ import Testing
             "circuits": ["storage"]},
         {"name": "other", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true}]
         """#
-    private let down = AttemptResult.parked(circuit: "storage", until: nil, reason: "connection refused")
+    private let down: @Sendable (ClaimedJob) -> Completion = {
+        .parked($0, circuit: "storage", reason: "connection refused")
+    }
 
     @Test("three failures within the window open it for the whole fleet; its jobs park, and spend no attempts")
     func opens() async throws {
@@ -19,9 +21,9 @@ import Testing
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             let queue = Queue(database: database)
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 20))
-            try await worker.end(worker.claim(2), down)
+            try await worker.end(worker.claim(2), as: down)
             #expect(try await database.count("from errand.circuit where opened_at is null and failures = 2") == 1)
-            try await worker.end(worker.claim(1), down)
+            try await worker.end(worker.claim(1), as: down)
             #expect(
                 try await database.count(
                     "from errand.circuit where opened_by = 'failures' and reason = 'connection refused'") == 1)
@@ -43,7 +45,7 @@ import Testing
             for round in 1...4 {
                 let job = try await worker.claim(1)
                 #expect(job.map(\.attempt) == [1], "round \(round)")
-                try await worker.end(job, down)
+                try await worker.end(job, as: down)
                 try await database.promote()
                 #expect(try await database.count("from errand.job where state = 'parked'") == 1)
                 try await database.execute(
@@ -63,7 +65,7 @@ import Testing
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             let queue = Queue(database: database)
             let ids = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 200))
-            try await worker.end(worker.claim(3), down)
+            try await worker.end(worker.claim(3), as: down)
             #expect(try await worker.claim(500).isEmpty)
             // A second, which passes on a busy machine.
             try await database.execute("update errand.circuit set probe_every = '1 hour'")
@@ -76,7 +78,7 @@ import Testing
                 #expect(probe.map(\.attempt) == [1])
                 try await database.promote()
                 #expect(try await worker.claim(500).isEmpty)
-                try await worker.end(probe, down)
+                try await worker.end(probe, as: down)
                 try await database.promote()
                 #expect(try await worker.claim(500).isEmpty, "not before its time")
             }
@@ -105,13 +107,13 @@ import Testing
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             let ids = try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 5))
-            try await worker.end(worker.claim(3), down)
+            try await worker.end(worker.claim(3), as: down)
             #expect(try await worker.claim(10).isEmpty)
             try await database.execute("update errand.circuit set until = now()")
             try await database.promote()
             let probe = try await worker.claim(10)
             #expect(probe.map(\.id) == [ids[0]])
-            try await worker.end(probe, .snoozed(for: .zero))
+            try await worker.end(probe) { .snoozed($0, for: .zero) }
             #expect(try await database.count("from errand.circuit where opened_at is null and failures = 0") == 1)
             #expect(
                 try await database.becomes(
@@ -125,7 +127,7 @@ import Testing
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 3))
-            try await worker.end(worker.claim(3), down)
+            try await worker.end(worker.claim(3), as: down)
             try await database.execute("update errand.circuit set probe_every = '1 hour'")
             if state == "available" {
                 // One of the jobs probes it.
@@ -197,7 +199,7 @@ import Testing
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 3))
             let later = Timestamp(.now + 5 * 365 * 86_400)
             try await worker.end(
-                worker.claim(1), .parked(circuit: "storage", until: later, reason: "429, Retry-After"))
+                worker.claim(1), as: { .parked($0, circuit: "storage", until: later, reason: "429, Retry-After") })
             #expect(
                 try await database.count(
                     "from errand.circuit where opened_by = 'handler' and until > now() + '4 years'")
@@ -220,12 +222,12 @@ import Testing
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             let ids = try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 5))
             let running = try await worker.claim(4).sorted { $0.id < $1.id }
-            try await worker.end(Array(running.prefix(3)), down)
+            try await worker.end(Array(running.prefix(3)), as: down)
             #expect(try await worker.claim(10).isEmpty)
             try await database.execute("select errand.enqueue('other') from generate_series(1, 20)")
             try await database.execute("update errand.circuit set until = now()")
             try await database.promote()
-            try await worker.end([running[3]], down)
+            try await worker.end([running[3]], as: down)
             try await database.promote()
             let probe = try await worker.claim(1, kinds: ["noop", "other"])
             #expect(probe.map(\.id) == [ids[0]])
@@ -283,7 +285,7 @@ import Testing
             #expect(probe.count == 1)
             try await database.transaction { transaction in
                 try await transaction.execute("select from errand.circuit for update")
-                try await worker.end(probe, down)
+                try await worker.end(probe, as: down)
             }
             try await database.promote()
             #expect(try await worker.claim(10).isEmpty)

@@ -82,12 +82,11 @@ import Testing
             let second = try await database.register()
             let new = try await database.claim(1, as: second).jobs[0]
             #expect(new.id == old.id && new.position > old.position && new.attempt == 2)
-            for outcome in [AttemptResult.succeeded(output: nil), .failed(error: "late"), .released] {
-                let late = Completion(job: old, result: outcome, took: .zero)
+            for late: Completion in [.succeeded(old), .failed(old, error: "late"), .released(old)] {
                 let reply = try await database.query(Completion.statements(for: [late])[0])
                 #expect(try CompletionReply([reply]).refused == [old.id])
             }
-            let end = Completion(job: new, result: .succeeded(output: nil), took: .zero)
+            let end = Completion.succeeded(new)
             #expect(try CompletionReply([await database.query(Completion.statements(for: [end])[0])]).refused == [])
             #expect(try await database.count("from errand.history where crashes = 1 and state = 'succeeded'") == 1)
         }

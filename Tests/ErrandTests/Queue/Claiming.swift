@@ -45,8 +45,10 @@ struct ManualWorker {
     /// Writes the jobs' outcomes, and releases jobs that wait for their slots, in one transaction. Returns the refused
     /// ones.
     @discardableResult
-    func end(_ jobs: [ClaimedJob], _ outcome: AttemptResult = .succeeded(output: nil)) async throws -> [Int64] {
-        var left = jobs.map { Completion(job: $0, result: outcome, took: .zero) }
+    func end(
+        _ jobs: [ClaimedJob], as completion: (ClaimedJob) -> Completion = { .succeeded($0) }
+    ) async throws -> [Int64] {
+        var left = jobs.map(completion)
         var refused: Set<Int64> = []
         while true {
             let statements = Completion.statements(for: left)

@@ -36,7 +36,7 @@ import Testing
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(Noop())
             try await worker.end(
-                worker.claim(1), .parked(circuit: "storage", until: nil, reason: "connection refused"))
+                worker.claim(1), as: { .parked($0, circuit: "storage", reason: "connection refused") })
             #expect(try await database.count("from errand.job where state = 'parked'") == 1)
             try await database.execute("update errand.circuit set failed_at = now() + interval '1 hour'")
             #expect(
@@ -166,7 +166,7 @@ import Testing
             try await Queue(database: database).enqueue(Noop())
             func failure() async throws {
                 try await worker.end(
-                    worker.claim(1), .parked(circuit: "storage", until: nil, reason: "connection refused"))
+                    worker.claim(1), as: { .parked($0, circuit: "storage", reason: "connection refused") })
             }
             try await failure()
             try await database.execute(

@@ -104,7 +104,8 @@ import Testing
             let worker = try await ManualWorker(database)
             let jobs = try await worker.claim(1)
             try await worker.end(
-                jobs, snoozes ? .snoozed(for: .seconds(9)) : .retried(error: "broken", after: .seconds(9)))
+                jobs,
+                as: { snoozes ? .snoozed($0, for: .seconds(9)) : .retried($0, error: "broken", after: .seconds(9)) })
             #expect(try await database.count("from errand.job where state = 'scheduled' and crashes = 0") == 1)
         }
     }

@@ -358,7 +358,7 @@ import Testing
             let worker = try await ManualWorker(database)
             let job = try #require(try await worker.claim(1).first)
             #expect(job.options?.tags == ["a"] && job.options?.forWorker.traceparent == trace)
-            try await worker.end([job], .failed(error: "broken"))
+            try await worker.end([job]) { .failed($0, error: "broken") }
             #expect(
                 try await database.count(
                     """

@@ -38,7 +38,7 @@ import Testing
             try #require(jobs.count == 3)
             try await database.execute("delete from public.open where id < 3")
             #expect(try await worker.end([jobs[0], jobs[2]]) == [])
-            #expect(try await worker.end([jobs[1]], .retried(error: "broken", after: .zero)) == [])
+            #expect(try await worker.end([jobs[1]], as: { .retried($0, error: "broken", after: .zero) }) == [])
             #expect(
                 try await database.word("select string_agg(state, ' ' order by id) from errand.history")
                     == "obsolete obsolete succeeded")
@@ -154,7 +154,7 @@ import Testing
                 create or replace function public.wanted(payload jsonb) returns boolean language sql stable
                 set search_path = pg_catalog, pg_temp as $$ select pg_sleep(0.02) is not null $$
                 """)
-            let ends = jobs.map { Completion(job: $0, result: .succeeded(output: nil), took: .zero) }
+            let ends = jobs.map { Completion.succeeded($0) }
             let written = try CompletionReply([await database.query(Completion.statements(for: ends)[0])])
             #expect(written.refused == [] && (1..<100).contains(written.locked.count))
             let left = jobs.filter { written.locked.contains($0.id) }

@@ -58,8 +58,8 @@ private let large = """
             try await database.execute("update errand.job set not_after = now() - interval '1 s' where id = 1")
             var jobs = try await worker.claim(3)
             try await worker.end([jobs.removeFirst()])
-            try await worker.end([jobs.removeFirst()], .failed(error: "broken"))
-            try await worker.end([jobs.removeFirst()], .succeeded(output: JSONB("1")))
+            try await worker.end([jobs.removeFirst()], as: { .failed($0, error: "broken") })
+            try await worker.end([jobs.removeFirst()], as: { .succeeded($0, output: JSONB("1")) })
             try await database.execute("select errand.cancel('{5}', 'test')")
             try await database.execute("select errand.cancel_where('{\"kind\": \"noop\"}', 'test', dry_run => false)")
             let states = "string_agg(state, ' ' order by id)"
@@ -96,7 +96,7 @@ private let large = """
             try await database.enqueueLarge(2)
             let worker = try await ManualWorker(database)
             let job = try #require(try await worker.claim(1).first)
-            try await worker.end([job], .failed(error: "broken"))
+            try await worker.end([job]) { .failed($0, error: "broken") }
             try await database.execute("select errand.cancel('{2}', 'test')")
             try await database.execute("select errand.retry('{1,2}')")
             #expect(try await worker.claim(10).map(\.payload.text) == [database.largeText(), database.largeText()])
@@ -109,10 +109,13 @@ private let large = """
         try await withTestDatabase { database, _ in
             try await database.enqueueLarge(1)
             let worker = try await ManualWorker(database)
-            for outcome in [AttemptResult.retried(error: "broken", after: .zero), .released, .snoozed(for: .zero)] {
+            let ends: [(ClaimedJob) -> Completion] = [
+                { .retried($0, error: "broken", after: .zero) }, { .released($0) }, { .snoozed($0, for: .zero) },
+            ]
+            for end in ends {
                 let job = try #require(try await worker.claim(1).first)
                 #expect(try await job.payload.text == database.largeText())
-                try await worker.end([job], outcome)
+                try await worker.end([job], as: end)
             }
             #expect(try await worker.claim(1).count == 1)
             try await worker.dies()

@@ -17,10 +17,10 @@ import Testing
             try await database.execute("update errand.claim set claimed_at = claimed_at - interval '1 minute'")
             try await database.execute("vacuum analyze errand.job")
             let ways: KeyValuePairs<String, [Statement]> = [
-                "succeeded": completing(jobs, .succeeded(output: nil)),
-                "succeeded with an output": completing(jobs, .succeeded(output: JSONB("1"))),
+                "succeeded": completing(jobs),
+                "succeeded with an output": completing(jobs, output: JSONB("1")),
                 "committed by its handler": [
-                    Completion(job: jobs[0], result: .succeeded(output: nil), took: .zero).commitStatement
+                    Completion.succeeded(jobs[0]).commitStatement
                 ],
                 "held": [
                     Statement("select errand_internal.revoked_jobs_v1($1, $2)", [jobs.map(\.id), jobs.map(\.position)])
@@ -105,8 +105,8 @@ import Testing
         }
     }
 
-    private func completing(_ jobs: [ClaimedJob], _ outcome: AttemptResult) -> [Statement] {
-        Completion.statements(for: jobs.map { Completion(job: $0, result: outcome, took: .zero) })
+    private func completing(_ jobs: [ClaimedJob], output: JSONB? = nil) -> [Statement] {
+        Completion.statements(for: jobs.map { .succeeded($0, output: output) })
     }
 }
 

@@ -56,7 +56,7 @@ import Testing
             let back = jobs.filter { $0.id > 2 }
             #expect(try await first.end(jobs.filter { $0.id <= 2 }) == [])
             switch how {
-            case "released": #expect(try await first.end(back, .released) == [])
+            case "released": #expect(try await first.end(back, as: { .released($0) }) == [])
             case "of a lost claim":
                 try await database.execute(Statement("select errand_internal.leave_v1($1, true)", [first.id]))
             default:
@@ -93,7 +93,7 @@ import Testing
             let first = try await ManualWorker(database)
             let jobs = try await first.claim(1)
             try await queue.enqueue(Noop(), .limited(by: "one"), .priority(1))
-            #expect(try await first.end(jobs, .released) == [])
+            #expect(try await first.end(jobs, as: { .released($0) }) == [])
             let second = try await ManualWorker(database)
             let others = try await second.claim(2)
             #expect(others.count == 1)

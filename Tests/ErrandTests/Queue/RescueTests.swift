@@ -38,7 +38,7 @@ import Testing
             #expect(
                 try await database.becomes("exists (select from pg_locks where locktype = 'advisory' and not granted)"))
             // Meanwhile the lost worker releases the jobs without row locks, and a new worker claims them.
-            try await lost.end(jobs.suffix(50), .released)
+            try await lost.end(jobs.suffix(50), as: { .released($0) })
             let new = try await ManualWorker(database)
             let claimed = try await new.claim(50)
             #expect(Set(claimed.map(\.id)) == Set(jobs.suffix(50).map(\.id)))

@@ -267,7 +267,7 @@ import Testing
                 try await database.execute(
                     Statement("select errand.enqueue($1, limit_key => 'a', max_attempts => 1)", [kind]))
             }
-            try await worker.end(worker.claim(1, kinds: ["other"]), .released)
+            try await worker.end(worker.claim(1, kinds: ["other"]), as: { .released($0) })
             let claim = worker.claiming(10, kinds: ["noop", "other"], beginsNow: 2)
             #expect(try await claim.reply(database.query(claim.statement)).jobs.map(\.id) == [2])
             #expect(try await database.word("select array_agg(id) from errand.job where state = 'parked'") == "{1}")
@@ -331,7 +331,7 @@ extension ManualWorker {
     fileprivate func roundTrip(
         _ ended: [ClaimedJob], claiming limit: Int, from mark: inout LowWaterMark, at now: Duration
     ) async throws -> [ClaimedJob] {
-        let completions = ended.map { Completion(job: $0, result: .succeeded(output: nil), took: .zero) }
+        let completions = ended.map { Completion.succeeded($0) }
         var claim = claiming(limit, from: mark.starts)
         claim.limitsToRelease = Set(Completion.limitKeys(of: completions))
         let results = try await database.pipeline(Completion.statements(for: completions) + [claim.statement])

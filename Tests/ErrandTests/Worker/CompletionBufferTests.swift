@@ -4,9 +4,9 @@ import Testing
 
 @Suite("Completions that are to be written") struct CompletionBufferTests {
     private func completion(
-        _ id: Int64, _ result: AttemptResult = .succeeded(output: nil), limitKey: String? = nil, workerID: Int64 = 1
+        _ id: Int64, limitKey: String? = nil, workerID: Int64 = 1
     ) -> Completion {
-        Completion(job: .sample(id, limitKey: limitKey, workerID: workerID), result: result, took: .zero)
+        .succeeded(.sample(id, limitKey: limitKey, workerID: workerID))
     }
 
     @Test("a batch is all that has come since the last one, in its order")
@@ -61,7 +61,7 @@ import Testing
         buffer.notWritten(second, isRefused: true)
         let failed = buffer.take()
         #expect(failed.map(\.job.id) == [2] && failed[0].outcome == .failed)
-        #expect(failed[0].result.error == "its outcome could not be written: succeeded was refused")
+        #expect(failed[0].error == "its outcome could not be written: succeeded was refused")
         #expect(buffer.take().map(\.job.id) == [3] && !buffer.isIsolating)
     }
 

@@ -53,7 +53,7 @@ import Testing
             let worker = try await ManualWorker(database)
             try await Queue(database: database).enqueue(Noop(), .maxAttempts(2))
             for _ in 1...2 {
-                try await worker.end(worker.claim(1), .retried(error: "not yet", after: .zero))
+                try await worker.end(worker.claim(1), as: { .retried($0, error: "not yet", after: .zero) })
             }
             #expect(try await database.count("from errand.job") == 0)
             #expect(
@@ -68,14 +68,14 @@ import Testing
     func tooFar() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database)
-            let results: [AttemptResult] = [
-                .snoozed(until: .infinity), .snoozed(for: .seconds(Int64.max)),
-                .retried(error: "not yet", after: .seconds(11 * 366 * 86_400)),
-                .parked(circuit: "storage", until: .infinity, reason: "it moves"),
+            let ends: [(ClaimedJob) -> Completion] = [
+                { .snoozed($0, until: .infinity) }, { .snoozed($0, for: .seconds(Int64.max)) },
+                { .retried($0, error: "not yet", after: .seconds(11 * 366 * 86_400)) },
+                { .parked($0, circuit: "storage", until: .infinity, reason: "it moves") },
             ]
-            for result in results {
+            for end in ends {
                 try await Queue(database: database).enqueue(Noop())
-                try await worker.end(worker.claim(1), result)
+                try await worker.end(worker.claim(1), as: end)
             }
             let errors = try await database.text("select error from errand.failed order by id").split(separator: "\n")
             let words = errors.map { $0.prefix { $0 != ":" && $0 != ";" } }

@@ -39,7 +39,9 @@ import Testing
         #expect(slots.room(batch: 500, heldByOthers: 0) == 10)
         slots.reserve(4)
         #expect(slots.free == 6 && slots.room(batch: 500, heldByOthers: 0) == 6)
-        slots.completed([Completion(job: .sample, result: .succeeded(output: nil), took: .microseconds(10))])
+        var completion = Completion.succeeded(.sample)
+        completion.took = .microseconds(10)
+        slots.completed([completion])
         #expect(slots.room(batch: 500, heldByOthers: 0) == 500)
         #expect(slots.room(batch: 500, heldByOthers: 32_000) == 6)
         slots.claimed([], beginsOnly: true)
@@ -49,7 +51,7 @@ import Testing
     @Test("a job that was handed back tells nothing of how long jobs take")
     func released() {
         var slots = Slots(count: 10)
-        slots.completed([Completion(job: .sample, result: .released, took: .zero)])
+        slots.completed([.released(.sample)])
         #expect(slots.room(batch: 500, heldByOthers: 0) == 10)
     }
 
