@@ -2,93 +2,142 @@ import Logging
 import Postgres
 import Waiting
 
-/// The services of a running worker, from start to stop.
+/// The parts of a worker, and its services from start to stop.
 struct Engine {
-    let shared: WorkerState
-    let stop: Signal
-    private let queues: [QueueState]
-    private let runner: AttemptRunner
+    let environment: ClaimEnvironment
+    private let queues: [QueueClaims]
+    private let keeper = LeaseKeeperSignal()
+    private let timers = MaintenanceTimers()
+    /// Raised when the shares of slots should be updated.
+    private let sharesChanged = Signal()
 
-    init(shared: WorkerState, stop: Signal) {
-        self.shared = shared
-        self.stop = stop
-        queues = shared.configuration.queues.sorted { $0.key < $1.key }.map { name, slots in
-            QueueState(name: name, slots: slots, shared: shared)
+    /// - Parameter shared: slots and memory shared with workers of other databases; nil: all are its own.
+    init(
+        database: Database, handlers: Handlers, configuration: WorkerConfiguration, sharing shared: SharedCapacity?,
+        logger: Logger
+    ) {
+        var logger = logger
+        if let cell = configuration.cell { logger[metadataKey: "cell"] = "\(cell)" }
+        let capacity = shared ?? SharedCapacity(of: configuration)
+        let changed = shared == nil ? nil : sharesChanged
+        let held = configuration.queues.sorted { $0.key < $1.key }.map { name, slots in
+            HeldJobs(queue: name, slots: slots, of: capacity, waking: changed)
         }
-        runner = AttemptRunner(shared: shared, queues: queues)
+        let written = WrittenCompletions(of: configuration, logger: logger)
+        let attempts = Attempts(
+            of: held,
+            in: AttemptEnvironment(
+                database: database, handlers: handlers, memory: capacity.memory, commits: written.counts,
+                logger: logger),
+            watchedBy: keeper)
+        capacity.add(attempts.running)
+        let stop = StopRequest()
+        environment = ClaimEnvironment(
+            configuration: configuration,
+            connections: WorkerConnections(to: database, for: configuration, logger: logger), stop: stop,
+            attempts: attempts, written: written, capacity: capacity, logger: logger)
+        queues = held.map { held in
+            QueueClaims(of: held, batch: configuration.batch, stop: stop, metrics: written.metrics?[held.queue])
+        }
     }
 
+    private var logger: Logger { environment.logger }
+    private var running: Running { environment.attempts.running }
+    private var connections: WorkerConnections { environment.connections }
+
+    /// Runs until a stop was requested, and every outcome is written or handed back.
     func run() async {
-        let reports = WorkerReports(shared: shared)
-        let share = ConnectionShare(shared: shared)
+        let isOver = Signal()
+        async let maintenance: Void = maintain(unless: isOver)
+        let reports = WorkerReports(environment: environment)
+        await serve(reports)
+        await reports.writeRest()
+        await leave()
+        isOver.raise()
+        timers.stop()
+        await maintenance
+        if connections.granted != nil { await connections.share(nil) }
+    }
+
+    private func serve(_ reports: WorkerReports) async {
+        let share = ConnectionShare(connections: connections, logger: logger)
         await share.begin()
+        let watchdog = WatchdogThread(environment: environment, queues: queues)
+        watchdog.start()
+        defer { watchdog.stop() }
+        let lease = LeaseKeeper(environment: environment, queues: queues, keeper: keeper, timers: timers)
+        let wakeup = Wakeup(environment: environment, queues: queues, keeper: keeper)
+        let polling = IdlePolling(environment: environment, queues: queues, timer: timers.short)
+        let shares = ShareKeeper(queues: queues, attempts: environment.attempts, changed: sharesChanged)
+        let scan = MarkScan(environment: environment, queues: queues)
         await withTaskGroup { group in
-            let lease = LeaseKeeper(shared: shared, queues: queues, runner: runner)
-            let wakeup = Wakeup(shared: shared, queues: queues)
-            let watchdog = WatchdogThread(shared: shared, queues: queues)
-            watchdog.start()
-            defer { watchdog.stop() }
-            group.addTask(executorPreference: shared.controlThread) { await lease.run() }
+            group.addTask(executorPreference: connections.controlThread) { await lease.run() }
             group.addTask { await wakeup.run() }
             group.addTask { await share.run() }
-            group.addTask { await ShareKeeper(shared: shared, queues: queues, runner: runner).run() }
-            group.addTask { await IdlePolling(shared: shared, queues: queues).run() }
+            group.addTask { await shares.run() }
+            group.addTask { await polling.run() }
             group.addTask { await reports.run() }
-            group.addTask { await MarkScan(shared: shared, queues: queues).run() }
+            group.addTask { await scan.run() }
             async let claiming: Void = claim()
             await drain()
             await claiming
             group.cancelAll()
-            shared.fellAsleep.raise()
-            shared.keeper.notifyBegun()
-            shared.sharesChanged.raise()
+            environment.idle.changed.raise()
+            keeper.notifyBegun()
+            sharesChanged.raise()
         }
-        await reports.writeRest()
-        await leave()
     }
 
     /// Runs the loops of all queues until every outcome is written.
     private func claim() async {
         await withTaskGroup { group in
-            for queue in queues { group.addTask { await QueueLoop(queue: queue, runner: runner).run() } }
+            for queue in queues { group.addTask { await QueueLoop(queue: queue, environment: environment).run() } }
         }
     }
 
     /// Waits for the stop, then for running jobs up to the grace period, and hands the rest back.
     private func drain() async {
+        let (stop, attempts) = (environment.stop, environment.attempts)
         await stop.wait()
-        runner.handBackStalled(at: .now)
+        attempts.handBackStalled(at: .now, isStopping: true)
         for queue in queues { queue.wake() }
-        let stopped = ContinuousClock.now
-        while shared.running.count > 0, !shared.isGraceOver(since: stopped) {
-            await stop.wait(atMost: .milliseconds(20))
-        }
-        guard shared.running.count > 0 else { return }
-        shared.logger.notice(
-            "grace period is over: handing jobs back", metadata: ["running": .stringConvertible(shared.running.count)])
-        runner.interruptAll(because: .shutdown)
+        let graceEnd = ContinuousClock.now + environment.configuration.grace
+        while running.count > 0, !stop.isForced, .now < graceEnd { await stop.wait(atMost: .milliseconds(20)) }
+        guard running.count > 0 else { return }
+        logger.notice(
+            "grace period is over: handing jobs back", metadata: ["running": .stringConvertible(running.count)])
+        attempts.interruptAll(because: .shutdown)
         // A handler that reacts to its cancellation ends within this time, and its result is written.
         let interrupted = ContinuousClock.now
-        while shared.running.count > 0, ContinuousClock.now - interrupted < .milliseconds(500) {
+        while running.count > 0, ContinuousClock.now - interrupted < .milliseconds(500) {
             await stop.wait(atMost: .milliseconds(10))
         }
-        runner.abandonAll()
+        attempts.abandonAll()
     }
 
     private func leave() async {
-        for id in shared.identity.all {
-            let isUncertain = shared.identity.retiring.contains(id)
+        for id in environment.identity.all {
+            let isUncertain = environment.identity.retiring.contains(id)
             do {
-                try await shared.control.execute(
+                try await connections.control.execute(
                     Statement("select errand_internal.leave_v1($1, $2)", [id, isUncertain]))
             } catch {
-                shared.logger.warning(
+                logger.warning(
                     "could not deregister: the lease expires by itself",
                     metadata: ["worker_id": .stringConvertible(id), "error": "\(error)"])
             }
         }
-        await shared.claims.close()
-        await shared.control.close()
-        shared.logger.info("stopped")
+        await connections.claims.close()
+        await connections.control.close()
+        logger.info("stopped")
+    }
+
+    private func maintain(unless isOver: Signal) async {
+        guard environment.configuration.maintenance else { return }
+        // Not before the worker is registered. On a copy of a database it never is, and nothing may be deleted there.
+        while environment.identity.current == nil {
+            if await isOver.wait(atMost: .milliseconds(100)) { return }
+        }
+        await Maintenance(database: connections.handlers, logger: logger).run(over: connections.maintenance, at: timers)
     }
 }

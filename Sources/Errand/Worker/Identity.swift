@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The worker ids of one process: the one that it claims with, and retiring ones that still need heartbeats.
+/// The worker ids of one process: the one that it claims with, and retiring ones that still need heartbeats. With them
+/// the records of their claims: ``ClaimGenerations``.
 ///
 /// When the result of a claim is lost, the id may own jobs that this process doesn't know. So the process registers a
 /// new id and claims with that. The old id gets heartbeats until its known jobs have completed. Then the process
@@ -12,6 +13,9 @@ final class Identity: Sendable {
     }
 
     private let state = Mutex(State())
+    let generations = Mutex(ClaimGenerations())
+    /// Heartbeats that succeeded.
+    let heartbeats = Atomic<Int>(0)
 
     /// The id to claim with; nil until a new one is registered.
     var current: Int64? { state.withLock(\.current) }
@@ -37,6 +41,14 @@ final class Identity: Sendable {
         state.withLock { state in
             if state.current == id { state.current = nil }
             state.retiring.remove(id)
+        }
+        generations.withLock { $0.left(id) }
+    }
+
+    /// The process no longer owns these jobs, or their outcomes are written.
+    func finished(_ jobs: some Sequence<ClaimedJob>) {
+        generations.withLock { generations in
+            for job in jobs { generations.finished(job) }
         }
     }
 }

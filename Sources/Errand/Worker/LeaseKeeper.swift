@@ -6,21 +6,27 @@ import Synchronization
 import Waiting
 
 /// Keeps the worker's lease: registers the worker, sends one heartbeat for all of its jobs, and drops jobs that it has
-/// lost. It runs on ``WorkerState/controlThread``, so no handler's code may run within its task.
+/// lost. It runs on a ``ControlThread``, so no handler's code may run within its task.
 struct LeaseKeeper {
-    let shared: WorkerState
-    let queues: [QueueState]
-    let runner: AttemptRunner
+    let environment: ClaimEnvironment
+    let queues: [QueueClaims]
+    let keeper: LeaseKeeperSignal
+    let timers: MaintenanceTimers
+
+    private var identity: Identity { environment.identity }
+    private var running: Running { environment.attempts.running }
+    private var logger: Logger { environment.logger }
+    private var control: Database { environment.connections.control }
 
     /// Runs until its task is cancelled, after the queues' loops have ended.
     func run() async {
-        var plan = HeartbeatPlan(every: shared.configuration.heartbeatInterval, at: .now)
+        var plan = HeartbeatPlan(every: environment.configuration.heartbeatInterval, at: .now)
         var serverStart: String?
         var skew = ClockSkew()
         var throttle = LogThrottle()
         var ranAlone = false
-        var comparison = UnlistedJobs(shared: shared, queues: queues)
-        var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "control"))
+        var comparison = UnlistedJobs(environment: environment, queues: queues)
+        var reconnects = ReconnectCount(environment.metrics?.reconnects(of: "control"))
         while !Task.isCancelled {
             if plan.mayTry(at: .now) {
                 do {
@@ -29,10 +35,10 @@ struct LeaseKeeper {
                     // The worker has stopped: nothing has failed.
                     if Task.isCancelled { return }
                     reconnects.failed(with: error)
-                    shared.metrics?.heartbeatFailures.increment()
+                    environment.metrics?.heartbeatFailures.increment()
                     plan.failed(at: .now)
                     if throttle.allowsLine() {
-                        shared.logger.warning("heartbeat failed", metadata: ["error": "\(error)"])
+                        logger.warning("heartbeat failed", metadata: ["error": "\(error)"])
                     }
                 }
             }
@@ -51,21 +57,23 @@ struct LeaseKeeper {
             try await sendHeartbeat(&serverStart, &skew)
             reconnects.succeeded()
             plan.sent(at: .now)
-            shared.heartbeats.add(1, ordering: .relaxed)
+            identity.heartbeats.add(1, ordering: .relaxed)
             try await pruneClaims()
             try await comparison.run()
         }
         try await retire()
-        if shared.identity.current == nil, !shared.isStopping { try await register(&serverStart, &skew) }
+        if identity.current == nil, !environment.stop.isMade { try await register(&serverStart, &skew) }
         plan.succeeded()
     }
 
     private func watchAttempts(_ ranAlone: inout Bool) {
-        runner.enforceDeadlines(at: .now)
-        runner.handBackStalled(at: .now)
-        let runsAlone = shared.capacity.crashedJobs.runsAlone
+        let attempts = environment.attempts
+        attempts.enforceDeadlines(at: .now)
+        attempts.handBackStalled(at: .now, isStopping: environment.stop.isMade)
+        let runsAlone = environment.capacity.crashedJobs.runsAlone
         // The job must be alone for the database too: no claim runs and no outcome is being written.
-        if runsAlone, queues.reduce(0, { $0 + $1.inFlight }) == 1 { Task { runner.beginAlone() } }
+        let inFlight = queues.reduce(0) { $0 + $1.held.state.withLock(\.inFlight) }
+        if runsAlone, inFlight == 1 { Task { attempts.beginAlone() } }
         // The queues have claimed nothing meanwhile.
         for queue in queues where ranAlone && !runsAlone { queue.wake() }
         ranAlone = runsAlone
@@ -73,7 +81,7 @@ struct LeaseKeeper {
 
     private func rest(_ plan: inout HeartbeatPlan) async {
         let (limit, isResting) = plan.wait(at: .now, isAsking: isAsking)
-        let events = await shared.keeper.wait(atMost: limit, resting: isResting)
+        let events = await keeper.wait(atMost: limit, resting: isResting)
         // A signal that nobody raises: Task.sleep would wait for one of Swift's shared threads.
         if events.needsHeartbeat { await Signal().wait(atMost: plan.request() - .now) }
         // An attempt that begins and ends between two rounds is never seen running.
@@ -82,20 +90,20 @@ struct LeaseKeeper {
 
     /// Whether nothing runs and nothing is wrong.
     private var isIdle: Bool {
-        shared.running.count == 0 && shared.identity.current != nil && shared.identity.retiring.isEmpty
+        running.count == 0 && identity.current != nil && identity.retiring.isEmpty
     }
 
     /// Whether only a heartbeat can find the cancellation of a running job, because notifications don't arrive.
-    private var isAsking: Bool { !shared.listens && shared.running.count > 0 }
+    private var isAsking: Bool { !environment.idle.listens && running.count > 0 }
 
     private func register(_ serverStart: inout String?, _ skew: inout ClockSkew) async throws {
         let sent = Date.now
-        let time = try await shared.control.query("select clock_timestamp()").scalar(Timestamp.self)
-        skew.log(server: time, sent: sent, to: shared.logger)
-        let rows = try await shared.control.query(
-            try shared.configuration.registration(
-                of: shared.environment.handlers, earlier: shared.identity.retiring.sorted(),
-                sharesSlots: shared.sharesSlots))
+        let time = try await control.query("select clock_timestamp()").scalar(Timestamp.self)
+        skew.log(server: time, sent: sent, to: logger)
+        let rows = try await control.query(
+            try environment.configuration.registration(
+                of: environment.attempts.environment.handlers, earlier: identity.retiring.sorted(),
+                sharesSlots: queues.contains { $0.held.share != nil }))
         guard
             let (id, published, started, pause) = try rows.first?.decode(
                 Int64.self, JSONB.self, String.self, Int64.self)
@@ -103,27 +111,27 @@ struct LeaseKeeper {
             throw UnexpectedReply("errand_internal.register_worker_v1", expected: "one row", came: "none")
         }
         let marks = try published.decode([String: [Int64]].self)
-        for queue in queues { queue.restart(at: marks[queue.name]) }
+        for queue in queues { queue.plan.withLock { $0.restart(at: marks[queue.name]) } }
         serverStart = started
-        shared.maintenance.set(pause: .microseconds(pause))
-        shared.identity.adopt(id)
-        shared.logger.info(
+        timers.set(pause: .microseconds(pause))
+        identity.adopt(id)
+        logger.info(
             "registered",
             metadata: [
                 "worker_id": .stringConvertible(id),
-                "queues": .dictionary(shared.configuration.queues.mapValues { .stringConvertible($0) }),
+                "queues": .dictionary(environment.configuration.queues.mapValues { .stringConvertible($0) }),
             ])
         for queue in queues { queue.wake() }
     }
 
     /// - Parameter serverStart: the server start during which the marks were taken.
     private func sendHeartbeat(_ serverStart: inout String?, _ skew: inout ClockSkew) async throws {
-        let ids = shared.identity.all
+        let ids = identity.all
         guard !ids.isEmpty else { return }
-        let held = shared.running.leasedJobs()
-        let own = Dictionary(uniqueKeysWithValues: queues.map { ($0.name, $0.marks) })
+        let held = running.leasedJobs()
+        let own = Dictionary(uniqueKeysWithValues: queues.map { ($0.name, $0.plan.withLock(\.stored)) })
         let sent = Date.now
-        let rows = try await shared.control.query(
+        let rows = try await control.query(
             Statement(
                 "select *, clock_timestamp() from errand_internal.heartbeat_v1($1, $2::int4, $3, $4)",
                 [ids, held.count, try JSONB(encoding: own), serverStart]))
@@ -131,30 +139,29 @@ struct LeaseKeeper {
         guard let row = rows.first else { return }
         let (alive, published, started, peers, pause, time) = try row.decode(
             [Int64].self, JSONB.self, String.self, Int.self, Int64.self, Timestamp.self)
-        skew.log(server: time, sent: sent, received: received, to: shared.logger)
-        shared.idlePolling.withLock { $0.peers = peers }
-        shared.maintenance.set(pause: .microseconds(pause))
+        skew.log(server: time, sent: sent, received: received, to: logger)
+        environment.idle.policy.withLock { $0.peers = peers }
+        timers.set(pause: .microseconds(pause))
         if started != serverStart {
             // Positions may be drawn a second time, below the marks. Idle connections are replaced without a failed
             // claim.
-            shared.logger.notice("the database was restarted: claims read the queues from their beginning")
+            logger.notice("the database was restarted: claims read the queues from their beginning")
             for queue in queues {
-                queue.restart(at: nil)
+                queue.plan.withLock { $0.restart(at: nil) }
                 queue.wake()
             }
             serverStart = started
         }
         let marks = try published.decode([String: [Int64]].self)
         for queue in queues {
-            if let marks = marks[queue.name] { queue.catchUp(with: marks) }
+            if let marks = marks[queue.name] { queue.plan.withLock { $0.catchUp(with: marks) } }
         }
         for id in Set(ids).subtracting(alive) {
-            let dropped = runner.drop(held.filter { $0.workerID == id }, because: .leaseLost)
-            shared.identity.remove(id)
-            shared.counts.drop()
-            shared.generations.withLock { $0.left(id) }
-            shared.metrics?.leasesLost.increment()
-            shared.logger.error(
+            let dropped = drop(held.filter { $0.workerID == id }, because: .leaseLost)
+            identity.remove(id)
+            environment.written.counts.drop()
+            environment.metrics?.leasesLost.increment()
+            logger.error(
                 "lease lost: its jobs run elsewhere now",
                 metadata: ["worker_id": .stringConvertible(id), "dropped": .stringConvertible(dropped)])
         }
@@ -166,45 +173,51 @@ struct LeaseKeeper {
     private func dropLost(_ held: [ClaimedJob]) async throws {
         guard !held.isEmpty else { return }
         do {
-            let rows = try await shared.control.query(
+            let rows = try await control.query(
                 Statement("select errand_internal.revoked_jobs_v1($1, $2)", [held.map(\.id), held.map(\.position)]))
             let lost = Set(try rows.scalar([Int64].self))
-            let cancelled = runner.drop(held.filter { lost.contains($0.id) }, because: .cancelled)
+            let cancelled = drop(held.filter { lost.contains($0.id) }, because: .cancelled)
             if cancelled > 0 {
-                shared.logger.notice(
+                logger.notice(
                     "jobs cancelled while running",
                     metadata: ["jobs": .array(lost.sorted().map { .stringConvertible($0) })])
             }
         } catch {
             guard error.sqlState == "55P03" else { throw error }
-            shared.logger.debug("the jobs are locked: checked again with the next heartbeat")
+            logger.debug("the jobs are locked: checked again with the next heartbeat")
         }
+    }
+
+    /// Stops the attempts of these jobs. Returns how many.
+    private func drop(_ jobs: [ClaimedJob], because interruption: Interruption) -> Int {
+        let dropped = environment.attempts.drop(jobs, because: interruption)
+        identity.finished(dropped)
+        return dropped.count
     }
 
     /// Removes the records of claims that are over. It is separate from the heartbeat, like ``dropLost(_:)``.
     private func pruneClaims() async throws {
-        let over = shared.generations.withLock { $0.advance() }
+        let over = identity.generations.withLock { $0.advance() }
         guard !over.isEmpty else { return }
         do {
-            try await shared.control.execute(
-                Statement("select errand_internal.prune_claims_v1($1, $2)", [shared.identity.all, over]))
-            shared.generations.withLock { $0.removed(over) }
+            try await control.execute(
+                Statement("select errand_internal.prune_claims_v1($1, $2)", [identity.all, over]))
+            identity.generations.withLock { $0.removed(over) }
         } catch {
             guard error.sqlState == "55P03" else { throw error }
-            shared.logger.debug("the records of claims are locked: removed with the next heartbeat")
+            logger.debug("the records of claims are locked: removed with the next heartbeat")
         }
     }
 
     /// Deregisters ids of lost claims once none of their known jobs runs.
     private func retire() async throws {
-        for id in shared.identity.retiring where !shared.running.leasedJobs().contains(where: { $0.workerID == id }) {
+        for id in identity.retiring where !running.leasedJobs().contains(where: { $0.workerID == id }) {
             // After that, an outcome for this id would be refused.
-            guard queues.allSatisfy({ !$0.hasUnwritten(id) }) else { continue }
-            let rows = try await shared.control.query(Statement("select errand_internal.leave_v1($1, true)", [id]))
+            guard queues.allSatisfy({ !$0.held.state.withLock { $0.completions.hasUnwritten(id) } }) else { continue }
+            let rows = try await control.query(Statement("select errand_internal.leave_v1($1, true)", [id]))
             let released = try rows.scalar(Int32.self)
-            shared.identity.remove(id)
-            shared.generations.withLock { $0.left(id) }
-            shared.logger.notice(
+            identity.remove(id)
+            logger.notice(
                 "left a worker id whose claim was lost",
                 metadata: ["worker_id": .stringConvertible(id), "released": .stringConvertible(released)])
         }

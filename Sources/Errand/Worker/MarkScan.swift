@@ -1,10 +1,11 @@
 import Logging
 import Postgres
+import Synchronization
 
 /// Scans below the marks for jobs that claims don't see, for at most 2 % of the time: see ``LowWaterMark``.
 struct MarkScan {
-    let shared: WorkerState
-    let queues: [QueueState]
+    let environment: ClaimEnvironment
+    let queues: [QueueClaims]
     private static let interval: Duration = .seconds(2)
 
     /// Runs until its task is cancelled.
@@ -13,20 +14,20 @@ struct MarkScan {
         while !Task.isCancelled {
             try? await Task.sleep(for: delay)
             delay = Self.interval
-            let scans = queues.map(\.nextScan)
+            let scans = queues.map { $0.plan.withLock(\.nextScan) }
             if scans.allSatisfy(\.isEmpty) { continue }
             let start = ContinuousClock.now
             do {
                 try await scan(scans)
             } catch {
-                shared.logger.debug("could not scan below the marks", metadata: ["error": "\(error)"])
+                environment.logger.debug("could not scan below the marks", metadata: ["error": "\(error)"])
             }
             delay = max(delay, (.now - start) * 50)
         }
     }
 
     private func scan(_ scans: [LowWaterMark.Scan]) async throws {
-        let rows = try await shared.control.query(
+        let rows = try await environment.connections.control.query(
             Statement(
                 """
                 select errand_internal.lowest_waiting_v1(
@@ -34,9 +35,11 @@ struct MarkScan {
                 from unnest($1) with ordinality as asked (queue, ordinal)
                 order by ordinal
                 """,
-                [queues.map(\.name), shared.kinds, scans.flatMap(\.after), scans.flatMap(\.upTo)]))
+                [queues.map(\.name), environment.kinds, scans.flatMap(\.after), scans.flatMap(\.upTo)]))
         for ((queue, scan), row) in zip(zip(queues, scans), rows) {
-            queue.found(try row.decode([Int64?].self), by: scan)
+            let lowest = try row.decode([Int64?].self)
+            queue.plan.withLock { $0.found(lowest, by: scan) }
+            if lowest.contains(where: { $0 != nil }) { queue.wake() }
         }
     }
 }

@@ -5,11 +5,11 @@ import Waiting
 
 /// Writes completions and claims jobs in one pipeline and one commit. Only this type combines the two.
 struct RoundTrip {
-    let queue: QueueState
-    let runner: AttemptRunner
+    let queue: QueueClaims
+    let environment: ClaimEnvironment
     let connection: ClaimPlan.Connection
 
-    private var shared: WorkerState { queue.shared }
+    private var identity: Identity { environment.identity }
 
     /// The part of a round trip that one of its statements belongs to.
     enum Part { case completions, release, claim }
@@ -37,14 +37,15 @@ struct RoundTrip {
     /// - Throws: a ``PostgresError``, after the queue has taken back what was not written.
     func run(_ task: RoundTripTask) async throws -> Int? {
         // The reservation lasts until the jobs have begun, so that the queue doesn't appear empty meanwhile.
-        defer { queue.endReservation(of: task.limit) }
-        let workerID = shared.identity.current
+        defer { queue.held.state.withLock { $0.release(task.limit) } }
+        let workerID = identity.current
         let request = request(for: task, under: workerID)
-        defer { if let claim = request.claim { shared.generations.withLock { $0.ended(claim.generation) } } }
+        defer { if let claim = request.claim { identity.generations.withLock { $0.ended(claim.generation) } } }
+        let crashedJobs = environment.capacity.crashedJobs
         var isReserved = request.claim?.takesCrashed == true
-        defer { if isReserved { shared.capacity.crashedJobs.claimed(nil, at: shared.uptime) } }
-        let ticket = request.writes > 0 ? shared.counts.begin() : nil
-        defer { ticket.map(shared.counts.end) }
+        defer { if isReserved { crashedJobs.claimed(nil, at: .uptime) } }
+        let ticket = request.writes > 0 ? environment.written.counts.begin() : nil
+        defer { ticket.map(environment.written.counts.end) }
         guard !request.statements.isEmpty else {
             // There is no statement to send: the completions were committed with their handlers' own writes.
             try written(task.completions, as: [])
@@ -56,9 +57,9 @@ struct RoundTrip {
         let rows = request.claim == nil ? nil : results.removeLast()
         try written(task.completions, as: results.prefix(request.writes))
         let reply = try rows.flatMap { rows in try request.claim.map { try read(rows, of: $0, under: workerID) } }
-        if isReserved { shared.capacity.crashedJobs.claimed(reply?.jobs.first { $0.crashes > 0 }, at: shared.uptime) }
+        if isReserved { crashedJobs.claimed(reply?.jobs.first { $0.crashes > 0 }, at: .uptime) }
         isReserved = false
-        shared.configuration.onRoundTrip?(
+        environment.configuration.onRoundTrip?(
             RoundTripReport(finished: task.completions.count, claimed: reply?.jobs.count ?? 0, took: took))
         guard let reply else { return nil }
         queue.metrics?.claimed(reply.jobs.count, took: took)
@@ -72,17 +73,30 @@ extension RoundTrip {
         var statements = Completion.statements(for: task.completions)
         let writes = statements.count
         var claim = task.limit > 0 ? workerID.map { nextClaim(for: task, under: $0) } : nil
-        let limits = task.omitsRelease ? [] : queue.limitsToRelease(task, isClaiming: claim != nil)
+        let limits = task.omitsRelease ? [] : limitsToRelease(after: task.completions, isClaiming: claim != nil)
         claim?.limitsToRelease = limits
         if let next = claim?.statement ?? Completion.release(limits) { statements.append(next) }
         return Request(statements: statements, writes: writes, claim: claim)
     }
 
     private func nextClaim(for task: RoundTripTask, under workerID: Int64) -> Claim {
-        let takesCrashed = shared.capacity.crashedJobs.reserve(at: shared.uptime)
-        let generation = shared.generations.withLock { $0.claims(under: workerID) }
-        return queue.claim(
-            for: task, under: workerID, generation: generation, takesCrashed: takesCrashed, on: connection)
+        let takesCrashed = environment.capacity.crashedJobs.reserve(at: .uptime)
+        let generation = identity.generations.withLock { $0.claims(under: workerID) }
+        return queue.plan.withLock { plan in
+            Claim(
+                queue: queue.name, kinds: environment.kinds, workerID: workerID, limit: task.limit,
+                starts: plan.starts(of: connection), priorities: plan.nextPriorities(),
+                isDurable: !task.completions.isEmpty, beginsNow: task.beginsNow, takesCrashed: takesCrashed,
+                generation: generation, isSerialized: plan.isSerialized(limit: task.limit))
+        }
+    }
+
+    /// A worker that stops releases limits without a claim.
+    private func limitsToRelease(after batch: [Completion], isClaiming: Bool) -> Set<String> {
+        let isLast = environment.stop.isMade
+        return queue.held.state.withLock {
+            $0.completions.limitsToRelease(after: batch, isClaiming: isClaiming || isLast)
+        }
     }
 
     private func send(
@@ -91,19 +105,32 @@ extension RoundTrip {
         do {
             return try await ask(request.statements)
         } catch {
-            queue.notWritten(
-                task, refused: error.statement.map(request.part),
-                isRejected: !error.isTransient && !error.isOutcomeUnknown,
-                hasClaimTimedOut: request.hasTimedOut(by: error))
+            takeBack(task, request, after: error)
             discardClaim(request, task, under: workerID, isOutcomeUnknown: error.isOutcomeUnknown)
             throw error
         }
     }
 
     private func ask(_ statements: [Statement]) async throws(PostgresError) -> [Rows] {
-        if connection == .first { queue.set(isAsking: true) }
-        defer { if connection == .first { queue.set(isAsking: false) } }
-        return try await shared.claims.pipeline(statements)
+        if connection == .first { queue.phase.withLock { $0 = .asking(since: .now) } }
+        defer { if connection == .first { queue.phase.withLock { $0 = .working } } }
+        return try await environment.connections.claims.pipeline(statements)
+    }
+
+    /// The round trip failed: its completions are still to be written.
+    private func takeBack(_ task: RoundTripTask, _ request: Request, after error: PostgresError) {
+        let refused = error.statement.map(request.part)
+        queue.plan.withLock { plan in
+            if refused == .claim { plan.refused() }
+            if request.hasTimedOut(by: error) { plan.tookTooLong() }
+        }
+        // The same statement would be refused again.
+        let isRejected = !error.isTransient && !error.isOutcomeUnknown
+        queue.held.state.withLock { held in
+            if refused == .release { held.completions.omitRelease() }
+            held.notWritten(
+                task.completions, isRefused: isRejected && (refused == nil || refused == .completions))
+        }
     }
 
     /// The claim of a failed round trip returned no jobs that this process knows of.
@@ -111,11 +138,11 @@ extension RoundTrip {
         _ request: Request, _ task: RoundTripTask, under workerID: Int64?, isOutcomeUnknown: Bool
     ) {
         if !isOutcomeUnknown {
-            if let claim = request.claim { shared.generations.withLock { $0.claimed(0, in: claim.generation) } }
+            if let claim = request.claim { identity.generations.withLock { $0.claimed(0, in: claim.generation) } }
         } else if request.claim != nil || task.completions.contains(where: { $0.outcome == .released }), let workerID {
             // A job that was handed back keeps its position. If this id claimed the job again, a second write of the
             // hand-back would end the new attempt.
-            shared.identity.retire(workerID)
+            identity.retire(workerID)
         }
     }
 }
@@ -128,20 +155,29 @@ extension RoundTrip {
             reply = try claim.reply(rows)
         } catch {
             // The process doesn't know the claimed jobs. They become available again when it deregisters the id.
-            if let workerID { shared.identity.retire(workerID) }
+            if let workerID { identity.retire(workerID) }
             throw error
         }
-        shared.generations.withLock { $0.claimed(reply.count, in: claim.generation) }
+        identity.generations.withLock { $0.claimed(reply.count, in: claim.generation) }
         return reply
     }
 
     private func begin(_ reply: Claim.Reply, of limit: Int) -> Int? {
-        if let roomIn = reply.roomIn {
-            shared.idlePolling.withLock { $0.expects(workAt: shared.uptime + roomIn) }
+        if let roomIn = reply.roomIn { environment.idle.expects(workIn: roomIn) }
+        guard let observation = reply.observation else {
+            queue.plan.withLock { $0.succeeded() }
+            return nil
         }
-        let hasBacklog = queue.claimed(reply, limit: limit, on: connection)
-        guard reply.observation != nil else { return nil }
-        runner.begin(reply.jobs, of: queue)
+        queue.held.state.withLock {
+            $0.claimed(reply.jobs, unreadable: reply.unreadable, beginsOnly: reply.rest == .slots)
+        }
+        // There is enough for two connections after a full large batch.
+        let hasBacklog = reply.count == limit && limit >= queue.largeClaim
+        queue.plan.withLock { plan in
+            plan.succeeded()
+            plan.observed(observation, hasBacklog: hasBacklog, on: connection, at: .uptime)
+        }
+        identity.finished(environment.attempts.begin(reply.jobs, of: queue.held))
         if hasBacklog, connection == .first { queue.backlog.raise() }
         // There is more, as after a full batch.
         return reply.rest == .more ? limit : reply.count
@@ -154,39 +190,22 @@ extension RoundTrip {
         guard !batch.isEmpty else { return }
         let reply = try CompletionReply(results)
         let locked = reply.locked.isEmpty ? [] : batch.filter(reply.isLocked)
-        if let delay = queue.written(batch, except: locked) { writeAgain(after: delay) }
-        shared.generations.withLock { generations in
-            for completion in batch where !reply.isLocked(completion) { generations.finished(completion.job) }
-        }
-        let isWhole = reply.refused.isEmpty && reply.locked.isEmpty
-        record(isWhole ? batch : batch.filter { !reply.isMissing($0) }, reply)
-        for id in reply.refused.sorted() {
-            shared.logger.warning(
-                "late outcome not written: the job was cancelled, or its lease was lost",
-                metadata: ["job_id": .stringConvertible(id)])
-        }
-    }
-
-    private func record(_ written: [Completion], _ reply: CompletionReply) {
-        // Maintenance counts the jobs of an id that has lost its lease.
-        let ids = shared.identity.all
-        shared.counts.add(written.filter { ids.contains($0.job.workerID) }, by: reply.transactions)
-        for commit in written.compactMap(\.commit) { shared.counts.end(commit.ticket) }
-        shared.metrics?.completed(written)
-        shared.failures.write(written, errorIDs: reply.errorIDs, to: shared.logger, at: shared.uptime)
-        shared.configuration.onCompletions?(written)
+        if let delay = queue.held.state.withLock({ $0.written(batch, except: locked) }) { writeAgain(after: delay) }
+        identity.finished(batch.lazy.filter { !reply.isLocked($0) }.map(\.job))
+        environment.written.record(batch, reply, leased: identity.all)
     }
 
     /// Writes the outcomes of locked jobs again. The lock may belong to a session that cancels them and has not
     /// committed.
     private func writeAgain(after delay: Duration) {
-        shared.logger.trace(
+        environment.logger.trace(
             "jobs are locked by another session: their outcomes are written later",
             metadata: ["queue": "\(queue.name)"])
         // The task outlives the round trip. The worker's stop waits for it, because postponed jobs count as held.
         Task {
             try? await Task.sleep(for: delay)
-            queue.resumePostponed()
+            queue.held.state.withLock { $0.completions.resume() }
+            queue.held.work.raise()
         }
     }
 }

@@ -1,17 +1,20 @@
 import Postgres
+import Synchronization
+import Waiting
 
 /// Moves a queue's marks on after a claim that took too long: see ``LowWaterMark`` and ``ClaimPlan``.
 struct ScanAhead {
-    let queue: QueueState
+    let queue: QueueClaims
+    let environment: ClaimEnvironment
 
     /// Scans once, for less than a second. After a scan that moved nothing it waits, so that a running transaction can
     /// be skipped.
     func run() async throws {
-        let starts = queue.starts
-        let rows = try await queue.shared.claims.query(
+        let starts = queue.plan.withLock { $0.starts(of: .first) }
+        let rows = try await environment.connections.claims.query(
             Statement(
                 "select * from errand_internal.scan_ahead_v1($1, $2, $3, $4)",
-                [queue.name, queue.shared.kinds, starts, LowWaterMark.stride]))
+                [queue.name, environment.kinds, starts, LowWaterMark.stride]))
         guard let row = rows.first else {
             throw UnexpectedReply("errand_internal.scan_ahead_v1", expected: "one row", came: "none")
         }
@@ -19,10 +22,10 @@ struct ScanAhead {
         let reached = zip(lowest, starts).map { lowest, start in
             lowest.map { $0 - 1 } ?? start + LowWaterMark.stride
         }
-        let hasMoved = queue.scanned(
-            LowWaterMark.Observation(
-                high: high, latest: UInt64(latest), xmax: snapshot.xmax, running: snapshot.running,
-                positions: starts.map { _ in [] }, isFull: false, starts: starts, reached: reached))
+        let scan = LowWaterMark.Observation(
+            high: high, latest: UInt64(latest), xmax: snapshot.xmax, running: snapshot.running,
+            positions: starts.map { _ in [] }, isFull: false, starts: starts, reached: reached)
+        let hasMoved = queue.plan.withLock { $0.scanned(scan, at: .uptime) }
         if !hasMoved { try await Task.sleep(for: LowWaterMark.timeout) }
     }
 }

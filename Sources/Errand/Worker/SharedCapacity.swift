@@ -48,7 +48,6 @@ final class SharedSlots: Sendable {
     }
 
     private let state: Mutex<State>
-    private let start = ContinuousClock.now
 
     init(slots: Int) { state = Mutex(State(shares: SlotShares(slots: slots))) }
 
@@ -58,14 +57,13 @@ final class SharedSlots: Sendable {
     func join(waking signal: Signal) -> SlotShare {
         state.withLock { state in
             state.signals.append(signal)
-            return SlotShare(slots: self, index: state.shares.join())
+            return SlotShare(slots: self, index: state.shares.join(), changed: signal)
         }
     }
 
     fileprivate func update(_ index: Int, running: Int, demand: Int) -> (grant: Int, others: [Signal]) {
         state.withLock { state in
-            let update = state.shares.update(
-                index, running: running, demand: demand, at: ContinuousClock.now - start)
+            let update = state.shares.update(index, running: running, demand: demand, at: .uptime)
             return (update.grant, update.others.map { state.signals[$0] })
         }
     }
@@ -80,6 +78,8 @@ final class SharedSlots: Sendable {
 struct SlotShare: Sendable {
     fileprivate let slots: SharedSlots
     fileprivate let index: Int
+    /// Raised when the worker should update its share.
+    let changed: Signal
 
     /// Says what the worker runs and needs. Returns its new grant, and the signals to raise when no lock is held.
     func update(running: Int, demand: Int) -> (grant: Int, others: [Signal]) {

@@ -8,34 +8,36 @@ import Synchronization
 /// It is separate from the heartbeat, which a lock on a job must not block. It asks nothing while there are no records
 /// of claims from before the last heartbeat.
 struct UnlistedJobs {
-    let shared: WorkerState
-    let queues: [QueueState]
+    let environment: ClaimEnvironment
+    let queues: [QueueClaims]
     /// The positions of the jobs that the last comparison has found.
     private var found: [Int64] = []
 
-    init(shared: WorkerState, queues: [QueueState]) {
-        self.shared = shared
+    init(environment: ClaimEnvironment, queues: [QueueClaims]) {
+        self.environment = environment
         self.queues = queues
     }
 
     mutating func run() async throws {
         // Before the list is made: then it has the jobs of all claims until here.
-        guard let generation = shared.generations.withLock(\.coveredBefore), let workerID = shared.identity.current
-        else {
+        let identity = environment.identity
+        guard let generation = identity.generations.withLock(\.coveredBefore), let workerID = identity.current else {
             found = []
             return
         }
         // In the order in which a job passes: in between, it is in neither for a moment, but not twice.
-        let held = shared.running.jobs + queues.flatMap(\.unwritten)
+        let held =
+            environment.attempts.running.jobs
+            + queues.flatMap { $0.held.state.withLock(\.completions.jobs) }
         let rows: Rows
         do {
-            rows = try await shared.control.query(
+            rows = try await environment.connections.control.query(
                 Statement(
                     "select * from errand_internal.unlisted_jobs_v1($1, $2, $3, $4, $5)",
                     [workerID, generation, held.map(\.id), held.map(\.position), found]))
         } catch {
             guard error.sqlState == "55P03" else { throw error }
-            shared.logger.debug("the jobs are locked: compared again with the next heartbeat")
+            environment.logger.debug("the jobs are locked: compared again with the next heartbeat")
             return
         }
         found = []
@@ -45,7 +47,7 @@ struct UnlistedJobs {
             if isTakenBack { taken.append(id) } else { found.append(position) }
         }
         guard !taken.isEmpty else { return }
-        shared.logger.error(
+        environment.logger.error(
             "jobs taken back that ran under this worker's id and that it held no more: please report it",
             metadata: ["jobs": .array(taken.map { .stringConvertible($0) })])
     }

@@ -7,30 +7,32 @@ import Waiting
 /// Listens for wake-ups and cancellations on a connection of its own. Both are hints: polls and heartbeats find
 /// everything without them.
 struct Wakeup {
-    let shared: WorkerState
-    let queues: [QueueState]
+    let environment: ClaimEnvironment
+    let queues: [QueueClaims]
+    let keeper: LeaseKeeperSignal
     /// A probe of all queues costs a third of a claim.
     private static let fewQueues = 2
     private static let stallCheck: Duration = .seconds(5)
 
     /// Runs until its task is cancelled; connects again whenever the connection is lost.
     func run() async {
-        guard shared.configuration.listens else { return }
+        guard environment.configuration.listens else { return }
         var backoff = Backoff()
         var throttle = LogThrottle()
-        var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "listen"))
+        var reconnects = ReconnectCount(environment.metrics?.reconnects(of: "listen"))
         while !Task.isCancelled {
-            guard shared.grantedConnections == nil else {
+            guard environment.connections.granted == nil else {
                 try? await Task.sleep(for: Self.stallCheck)
                 continue
             }
             do {
-                let connection = try await shared.environment.database.makeConnection()
-                guard try await connection.listenIsDelivered(from: shared.control) else {
-                    shared.logger.warning(
+                let connection = try await environment.connections.handlers.makeConnection()
+                guard try await connection.listenIsDelivered(from: environment.connections.control) else {
+                    environment.logger.warning(
                         "LISTEN is not delivered on this connection (a transaction pooler?): polling only",
                         metadata: [
-                            "poll_interval_seconds": .stringConvertible(shared.configuration.pollInterval / .seconds(1))
+                            "poll_interval_seconds": .stringConvertible(
+                                environment.configuration.pollInterval / .seconds(1))
                         ])
                     await connection.close()
                     try await Task.sleep(for: .seconds(300))
@@ -41,7 +43,7 @@ struct Wakeup {
                 try await connection.listen("errand_cancel")
                 backoff.reset()
                 reconnects.succeeded()
-                shared.set(listens: true)
+                environment.idle.set(listens: true)
                 // Notifications that were sent before are lost: claim once.
                 wakeAll()
                 await withTaskCancellationHandler {
@@ -55,10 +57,10 @@ struct Wakeup {
             } catch  where !Task.isCancelled {
                 reconnects.failed(with: error)
                 if throttle.allowsLine() {
-                    shared.logger.warning("listening is interrupted", metadata: ["error": "\(error)"])
+                    environment.logger.warning("listening is interrupted", metadata: ["error": "\(error)"])
                 }
             } catch {}  // the worker stops: this is no failure
-            shared.set(listens: false)
+            environment.idle.set(listens: false)
             try? await Task.sleep(for: backoff.next())
         }
     }
@@ -71,14 +73,14 @@ struct Wakeup {
 
     /// Called on the connection's thread.
     private func receive(_ notification: PostgresNotification) {
-        if notification.channel == "errand_cancel" { return shared.keeper.requestHeartbeat() }
+        if notification.channel == "errand_cancel" { return keeper.requestHeartbeat() }
         // Another worker has lowered the flag: probes begin again.
         if notification.payload == "lowered" {
-            shared.idlePolling.withLock { $0.lowered(at: shared.uptime) }
-            return shared.fellAsleep.raise()
+            environment.idle.policy.withLock { $0.lowered(at: .uptime) }
+            return environment.idle.changed.raise()
         }
-        shared.metrics?.wakeUps.increment()
-        let wakeUp = shared.idlePolling.withLock { $0.woken(at: shared.uptime, draw: .random(in: 0..<1)) }
+        environment.metrics?.wakeUps.increment()
+        let wakeUp = environment.idle.policy.withLock { $0.woken(at: .uptime, draw: .random(in: 0..<1)) }
         if wakeUp.claims { claim() }
         if wakeUp.lowers { Task { await lowerFlag() } }
     }
@@ -88,16 +90,17 @@ struct Wakeup {
         guard queues.count > Self.fewQueues else { return wakeAll() }
         // A running claim may have begun before the job was there, and the probe covers only sleeping queues.
         for queue in queues where queue.isAwake { queue.wake() }
-        shared.idlePolling.withLock { $0.expects(workAt: shared.uptime) }
-        shared.fellAsleep.raise()
+        environment.idle.expects(workIn: .zero)
+        environment.idle.changed.raise()
     }
 
     /// Lowering the flag notifies the other workers, so that sleeping ones begin to probe.
     private func lowerFlag() async {
         do {
-            try await shared.control.execute(Statement("select errand_internal.set_wake_flag_v1(false)"))
+            try await environment.connections.control.execute(
+                Statement("select errand_internal.set_wake_flag_v1(false)"))
         } catch {
-            shared.logger.debug("the wake flag could not be lowered", metadata: ["error": "\(error)"])
+            environment.logger.debug("the wake flag could not be lowered", metadata: ["error": "\(error)"])
         }
     }
 

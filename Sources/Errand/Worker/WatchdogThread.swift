@@ -1,21 +1,22 @@
 import Foundation
 import Synchronization
+import Waiting
 
 /// Watches the queues' loops on a thread of its own, which runs even if handlers block all of Swift's threads.
 final class WatchdogThread: Sendable {
-    private let shared: WorkerState
-    private let queues: [QueueState]
+    private let environment: ClaimEnvironment
+    private let queues: [QueueClaims]
     private let pulses = Atomic<Int>(0)
     private let isStopped = Atomic<Bool>(false)
 
-    init(shared: WorkerState, queues: [QueueState]) {
-        self.shared = shared
+    init(environment: ClaimEnvironment, queues: [QueueClaims]) {
+        self.environment = environment
         self.queues = queues
     }
 
     /// Watches until ``stop()``, or until something hangs, which it reports once.
     func start() {
-        guard let onStandstill = shared.configuration.onStandstill else { return }
+        guard let onStandstill = environment.configuration.onStandstill else { return }
         Thread.detachNewThread { [self] in
             if let reason = standstill() { onStandstill(reason) }
         }
@@ -25,19 +26,33 @@ final class WatchdogThread: Sendable {
 
     private func standstill() -> String? {
         var watchdog = Watchdog(
-            lease: shared.configuration.lease,
-            statementTimeout: shared.environment.database.configuration.statementTimeout)
+            lease: environment.configuration.lease,
+            statementTimeout: environment.connections.handlers.configuration.statementTimeout)
         while !isStopped.load(ordering: .relaxed) {
             Task { pulses.add(1, ordering: .relaxed) }
             Thread.sleep(forTimeInterval: watchdog.interval / .seconds(1))
-            if let reason = watchdog.check(sample, at: shared.uptime) { return reason }
+            if let reason = watchdog.check(sample, at: .uptime) { return reason }
         }
         return nil
     }
 
     private var sample: Watchdog.Sample {
         Watchdog.Sample(
-            pulses: pulses.load(ordering: .relaxed), heartbeats: shared.heartbeats.load(ordering: .relaxed),
-            loops: Dictionary(uniqueKeysWithValues: queues.map { ($0.name, $0.sample) }))
+            pulses: pulses.load(ordering: .relaxed),
+            heartbeats: environment.identity.heartbeats.load(ordering: .relaxed),
+            loops: Dictionary(
+                uniqueKeysWithValues: queues.map { queue in
+                    (queue.name, (queue.iterations.load(ordering: .relaxed), phase(of: queue)))
+                }))
+    }
+
+    /// Must never block. A lock is usually held for a moment, and one that is never released is a standstill.
+    private func phase(of queue: QueueClaims) -> Watchdog.Phase {
+        switch queue.phase.withLockIfAvailable(\.self) {
+        case .backingOff: .idle
+        case .asking: .asking
+        case .resting: queue.hasWork ?? true ? .due : .idle
+        case .working, nil: .due
+        }
     }
 }

@@ -1,7 +1,6 @@
 import Logging
 import Postgres
 import ServiceLifecycle
-import Waiting
 
 /// Claims jobs, runs them, and writes their outcomes, until it is stopped. It also runs ``Maintenance``.
 ///
@@ -14,8 +13,7 @@ import Waiting
 /// Run any number of workers, on any number of hosts. Two workers never run the same job at the same time while both
 /// keep their leases.
 public struct Worker: Service {
-    private let shared: WorkerState
-    private let stopped = Signal()
+    private let engine: Engine
 
     /// - Parameters:
     ///   - database: the queue's database. The worker opens connections of its own beside those of its pool, which is
@@ -39,7 +37,7 @@ public struct Worker: Service {
         database: Database, configuration: WorkerConfiguration, sharing capacity: SharedCapacity? = nil,
         logger: Logger, handlers: Handlers
     ) {
-        shared = WorkerState(
+        engine = Engine(
             database: database, handlers: handlers, configuration: configuration, sharing: capacity, logger: logger)
     }
 
@@ -49,18 +47,10 @@ public struct Worker: Service {
     /// If the database can't be reached, it waits. It returns only after a shutdown or cancellation.
     public func run() async throws {
         // Its own task: jobs must be handed back even if the caller's task was cancelled.
-        let engine = Task {
-            let isOver = Signal()
-            async let maintenance: Void = maintain(unless: isOver)
-            await Engine(shared: shared, stop: stopped).run()
-            isOver.raise()
-            shared.maintenance.stop()
-            await maintenance
-            if shared.grantedConnections != nil { await shared.share(connections: nil) }
-        }
+        let running = Task { await engine.run() }
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
-                await engine.value
+                await running.value
             } onGracefulShutdown: {
                 stop()
             }
@@ -69,30 +59,21 @@ public struct Worker: Service {
         }
     }
 
-    private func maintain(unless isOver: Signal) async {
-        guard shared.configuration.maintenance else { return }
-        // Not before the worker is registered. On a copy of a database it never is, and nothing may be deleted there.
-        while shared.identity.current == nil {
-            if await isOver.wait(atMost: .milliseconds(100)) { return }
-        }
-        await Maintenance(database: shared.environment.database, logger: shared.logger)
-            .run(over: shared.maintenanceConnections, at: shared.maintenance)
-    }
+    private var environment: ClaimEnvironment { engine.environment }
 
     /// The id of the worker's lease; nil while it has none, and so may not claim.
-    package var leaseID: Int64? { shared.identity.current }
+    package var leaseID: Int64? { environment.identity.current }
 
     /// Whether enqueues wake it. Otherwise it polls.
-    package var listens: Bool { shared.listens }
+    package var listens: Bool { environment.idle.listens }
 
-    package var configuration: WorkerConfiguration { shared.configuration }
+    package var configuration: WorkerConfiguration { environment.configuration }
 
     /// How many connections it needs at least, and how many all that it does shares; nil if on none.
-    package var connections: (needed: Int, granted: Int?) { (shared.neededConnections, shared.grantedConnections) }
+    package var connections: (needed: Int, granted: Int?) {
+        (environment.connections.needed, environment.connections.granted)
+    }
 
     /// Stops claiming and ends ``run()``, as a graceful shutdown does. With `force` there is no grace period.
-    public func stop(force: Bool = false) {
-        shared.stop(force: force)
-        stopped.raise()
-    }
+    public func stop(force: Bool = false) { environment.stop.make(force: force) }
 }

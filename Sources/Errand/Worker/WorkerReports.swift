@@ -1,9 +1,10 @@
 import Logging
 import Postgres
+import Waiting
 
 /// Writes once a second the counts of completed attempts, and the progress and logs of running ones.
 struct WorkerReports {
-    let shared: WorkerState
+    let environment: ClaimEnvironment
 
     /// Runs until its task is cancelled.
     func run() async {
@@ -11,9 +12,9 @@ struct WorkerReports {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(1))
             seconds += 1
-            if seconds % 30 == 0 { await shared.claims.closeUnneeded() }
+            if seconds % 30 == 0 { await environment.connections.claims.closeUnneeded() }
             sample()
-            shared.failures.writeRest(to: shared.logger, at: shared.uptime)
+            environment.written.failures.writeRest(to: environment.logger, at: .uptime)
             // A task of its own, so that a stop doesn't cancel it: what was taken out and not written would be lost.
             await Task {
                 await writeCounts()
@@ -30,36 +31,36 @@ struct WorkerReports {
     }
 
     private func sample() {
-        shared.metrics?.running(shared.running.leasedJobs())
-        shared.metrics?.memory(of: shared.environment.memory)
+        environment.metrics?.running(environment.attempts.running.leasedJobs())
+        environment.metrics?.memory(of: environment.attempts.environment.memory)
     }
 
     private func writeCounts() async {
-        guard let id = shared.identity.current else { return }
-        let taken = shared.counts.take()
+        guard let id = environment.identity.current else { return }
+        let taken = environment.written.counts.take()
         guard !taken.counts.isEmpty else { return }
         do {
-            let ids = [id] + shared.identity.retiring.sorted()
-            try await shared.control.execute(
+            let ids = [id] + environment.identity.retiring.sorted()
+            try await environment.connections.control.execute(
                 Statement(
                     "select errand_internal.count_finished_v1($1, $2, $3, $4)",
                     [ids, try JSONB(encoding: taken.counts), taken.upTo, taken.beyond]))
         } catch {
-            shared.counts.putBack(taken.counts)
+            environment.written.counts.putBack(taken.counts)
         }
     }
 
     private func writeProgress() async {
-        let progress = shared.environment.progress
+        let progress = environment.attempts.environment.progress
         guard !progress.isEmpty else { return }
-        let reports = progress.take(running: Set(shared.running.leasedJobs().map(\.id)))
+        let reports = progress.take(running: Set(environment.attempts.running.leasedJobs().map(\.id)))
         guard !reports.isEmpty else { return }
         do {
-            try await shared.control.execute(ProgressBuffer.statement(for: reports))
+            try await environment.connections.control.execute(ProgressBuffer.statement(for: reports))
         } catch {
             // A refused statement would be refused again.
             if (error as? PostgresError)?.isTransient == true { progress.put(back: reports) }
-            shared.logger.warning("reports of jobs could not be written", metadata: ["error": "\(error)"])
+            environment.logger.warning("reports of jobs could not be written", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -167,23 +167,19 @@ import Testing
     }
 
     @Test("a worker's lost attempt is dropped, but not its newer attempt of the job")
-    func newerAttempt() async throws {
-        try await withTestDatabase { database, _ in
-            let shared = WorkerState(
-                database: database, handlers: Handlers([]), configuration: .withoutMaintenance,
-                logger: .init(label: "test"))
-            let queue = QueueState(name: "default", slots: 1, shared: shared)
-            let runner = AttemptRunner(shared: shared, queues: [queue])
-            let samples = try SampleAttempts()
-            let first = samples.attempt(.sample(1, position: 1))
-            #expect(shared.running.insert([first]).isEmpty)
-            let held = shared.running.leasedJobs()
-            #expect(shared.running.remove(first))
-            #expect(shared.running.insert([samples.attempt(.sample(1, position: 2))]).isEmpty)
-            #expect(runner.drop(held, because: .cancelled) == 0)
-            #expect(shared.running.leasedJobs().map(\.position) == [2])
-            #expect(runner.drop(shared.running.leasedJobs(), because: .cancelled) == 1)
-        }
+    func newerAttempt() throws {
+        let samples = try SampleAttempts()
+        let queue = HeldJobs(queue: "default", slots: 1, of: SharedCapacity(of: .withoutMaintenance))
+        let attempts = Attempts(of: [queue], in: samples.environment, watchedBy: LeaseKeeperSignal())
+        let running = attempts.running
+        let first = samples.attempt(.sample(1, position: 1))
+        #expect(running.insert([first]).isEmpty)
+        let held = running.leasedJobs()
+        #expect(running.remove(first))
+        #expect(running.insert([samples.attempt(.sample(1, position: 2))]).isEmpty)
+        #expect(attempts.drop(held, because: .cancelled).isEmpty)
+        #expect(running.leasedJobs().map(\.position) == [2])
+        #expect(attempts.drop(running.leasedJobs(), because: .cancelled).map(\.position) == [2])
     }
 }
 

@@ -34,12 +34,11 @@ struct ConnectionShareTests {
     @Test("a worker whose database grants enough connections shares none")
     func enough() async throws {
         try await withTestDatabase { database, _ in
-            let shared = WorkerState(
-                database: database, handlers: Handlers([]), configuration: WorkerConfiguration(),
-                logger: Logger(label: "test"))
-            #expect(shared.neededConnections == 5)
-            await ConnectionShare(shared: shared).begin()
-            #expect(shared.grantedConnections == nil)
+            let logger = Logger(label: "test")
+            let connections = WorkerConnections(to: database, for: WorkerConfiguration(), logger: logger)
+            #expect(connections.needed == 5)
+            await ConnectionShare(connections: connections, logger: logger).begin()
+            #expect(connections.granted == nil)
         }
     }
 

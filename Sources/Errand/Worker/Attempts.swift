@@ -1,33 +1,38 @@
 import Synchronization
 import Waiting
 
-/// Runs the attempts of a worker: begins them, stops them, and hands each completion to its queue.
+/// Runs the attempts of a worker: begins them, stops them, and hands each completion to the jobs of its queue.
 ///
 /// Each attempt has a task of its own, which begins immediately on the thread of its dispatcher. An attempt that never
 /// suspends ends before the next one begins, and no thread is woken for it. One that computes for long blocks one
 /// dispatcher.
-final class AttemptRunner: Sendable {
-    private let shared: WorkerState
-    private let queues: [String: QueueState]
+final class Attempts: Sendable {
+    let environment: AttemptEnvironment
+    let running = Running()
+    private let queues: [String: HeldJobs]
+    private let keeper: LeaseKeeperSignal
 
-    init(shared: WorkerState, queues: [QueueState]) {
-        self.shared = shared
-        self.queues = Dictionary(uniqueKeysWithValues: queues.map { ($0.name, $0) })
+    init(of queues: [HeldJobs], in environment: AttemptEnvironment, watchedBy keeper: LeaseKeeperSignal) {
+        self.environment = environment
+        self.keeper = keeper
+        self.queues = Dictionary(uniqueKeysWithValues: queues.map { ($0.queue, $0) })
     }
 
-    /// Begins jobs that were claimed from `queue`, now or when there are slots.
-    func begin(_ jobs: [ClaimedJob], of queue: QueueState) {
-        guard !jobs.isEmpty else { return }
+    /// Begins jobs that were claimed from a queue, now or when there are slots. Returns the jobs of older attempts that
+    /// it drops, since their jobs were claimed again.
+    func begin(_ jobs: [ClaimedJob], of queue: HeldJobs) -> [ClaimedJob] {
+        guard !jobs.isEmpty else { return [] }
         let now = ContinuousClock.now
         let attempts = jobs.map { job in
             Attempt(
-                job, entry: shared.environment.handlers[job.kind],
-                context: JobContext(job: job, environment: shared.environment, control: AttemptControl()),
-                claimedAt: now)
+                job, entry: environment.handlers[job.kind],
+                context: JobContext(job: job, environment: environment, control: AttemptControl()), claimedAt: now)
         }
-        for older in shared.running.insert(attempts) { drop(older, because: .leaseLost) }
-        shared.keeper.notifyBegun()
+        let older = running.insert(attempts)
+        for attempt in older { drop(attempt, because: .leaseLost) }
+        keeper.notifyBegun()
         start(queue.add(attempts), of: queue)
+        return older.map(\.job)
     }
 
     /// Begins the job that must run alone, if one waits and the worker holds no other job.
@@ -37,14 +42,8 @@ final class AttemptRunner: Sendable {
         }
     }
 
-    /// Updates the queue's share of slots. Returns whether it has more of them now.
-    func updateShare(of queue: QueueState) -> Bool {
-        let (dispatchers, hasMore) = queue.updateShare()
-        start(dispatchers, of: queue)
-        return hasMore
-    }
-
-    private func start(_ dispatchers: Int, of queue: QueueState) {
+    /// Begins waiting attempts in so many dispatchers.
+    func start(_ dispatchers: Int, of queue: HeldJobs) {
         for _ in 0..<dispatchers {
             Task {
                 while let attempt = queue.next() { run(attempt, of: queue) }
@@ -54,47 +53,47 @@ final class AttemptRunner: Sendable {
 
     /// Not a child of the caller's task: a handler that ignores its cancellation must not delay the worker's stop.
     /// `Running` owns the task.
-    private func run(_ attempt: Attempt, of queue: QueueState) {
+    private func run(_ attempt: Attempt, of queue: HeldJobs) {
         attempt.control.attach(
             Task.immediate {
                 let completion = await attempt.run()
-                if shared.running.remove(attempt) {
+                if running.remove(attempt) {
                     complete(attempt, completion, of: queue)
                 } else if let commit = completion.commit {
                     // It was abandoned while its transaction committed.
-                    shared.counts.end(commit.ticket)
+                    environment.commits.end(commit.ticket)
                 }
             })
     }
 
-    private func complete(_ attempt: Attempt, _ completion: Completion, of queue: QueueState) {
+    private func complete(_ attempt: Attempt, _ completion: Completion, of queue: HeldJobs) {
         start(queue.complete(attempt, completion), of: queue)
         queue.work.raise()
     }
 }
 
 // MARK: - Stopping
-extension AttemptRunner {
+extension Attempts {
     /// Hands back prefetched jobs that have waited too long for a slot. Hands back all waiting jobs if the worker stops
     /// or a job must run alone.
-    func handBackStalled(at now: ContinuousClock.Instant) {
+    func handBackStalled(at now: ContinuousClock.Instant, isStopping: Bool) {
         for queue in queues.values {
-            for attempt in queue.takeStalled(at: now) where shared.running.remove(attempt) {
+            for attempt in queue.takeStalled(at: now, isStopping: isStopping) where running.remove(attempt) {
                 complete(attempt, .released(attempt.job), of: queue)
             }
         }
     }
 
-    /// Stops the attempts of these jobs and drops them: others have written their outcomes, or will. Returns how many.
-    func drop(_ jobs: some Sequence<ClaimedJob>, because interruption: Interruption) -> Int {
-        let dropped = shared.running.remove(jobs)
+    /// Stops the attempts of these jobs and drops them: others have written their outcomes, or will. Returns the
+    /// dropped jobs.
+    func drop(_ jobs: some Sequence<ClaimedJob>, because interruption: Interruption) -> [ClaimedJob] {
+        let dropped = running.remove(jobs)
         for attempt in dropped { drop(attempt, because: interruption) }
-        return dropped.count
+        return dropped.map(\.job)
     }
 
     private func drop(_ attempt: Attempt, because interruption: Interruption) {
         attempt.control.interrupt(interruption)
-        shared.generations.withLock { $0.finished(attempt.job) }
         // It may belong to another queue than the one that has claimed its job again.
         guard let queue = queues[attempt.job.queue] else { return }
         start(queue.drop(attempt), of: queue)
@@ -103,21 +102,21 @@ extension AttemptRunner {
 
     /// Stops attempts whose deadline has passed, and completes those that still run `timeout` later.
     func enforceDeadlines(at now: ContinuousClock.Instant, timeout: Duration = .seconds(5)) {
-        let late = shared.running.late(at: now)
+        let late = running.late(at: now)
         for (attempt, _) in late where attempt.control.interruption == nil { attempt.control.interrupt(.deadline) }
         abandon(late.filter { $0.deadline + timeout <= now }.map(\.attempt))
     }
 
     /// Asks all attempts to stop.
     func interruptAll(because interruption: Interruption) {
-        for attempt in shared.running.all { attempt.control.interrupt(interruption) }
+        for attempt in running.all { attempt.control.interrupt(interruption) }
     }
 
     /// Completes every remaining attempt.
-    func abandonAll() { abandon(shared.running.all) }
+    func abandonAll() { abandon(running.all) }
 
     private func abandon(_ stubborn: [Attempt]) {
-        for attempt in stubborn where shared.running.remove(attempt) {
+        for attempt in stubborn where running.remove(attempt) {
             guard let queue = queues[attempt.job.queue] else { continue }
             complete(attempt, attempt.abandoned(because: attempt.control.interruption ?? .shutdown), of: queue)
         }

@@ -1,0 +1,140 @@
+import Synchronization
+import Waiting
+
+/// The jobs that one queue of a worker holds, from their claim until their outcomes are written.
+///
+/// One lock guards ``Slots`` and ``CompletionBuffer``, because a completed attempt frees its slot and adds its completion
+/// in one step. So a stopping worker never misses a completion in between, and a job costs one lock at its start and
+/// one at its end.
+final class HeldJobs: Sendable {
+    let queue: String
+    /// Nil if the queue has its slots for itself.
+    let share: SlotShare?
+    /// Raised when an attempt has completed, when a job may be due, and when the worker stops.
+    let work = Signal()
+    let state: Mutex<State>
+    private let capacity: SharedCapacity
+
+    struct State {
+        var slots: Slots
+        var completions = CompletionBuffer()
+        fileprivate let capacity: SharedCapacity
+    }
+
+    /// - Parameter sharesChanged: raised when the worker should update its share of the slots; nil: it has all of them.
+    init(queue: String, slots: Int, of capacity: SharedCapacity, waking sharesChanged: Signal? = nil) {
+        self.queue = queue
+        self.capacity = capacity
+        share = sharesChanged.flatMap { capacity[queue]?.join(waking: $0) }
+        state = Mutex(State(slots: Slots(count: share == nil ? slots : 0), capacity: capacity))
+    }
+}
+
+// MARK: - Attempts
+extension HeldJobs {
+    /// Whether a job must be alone on the worker, so that no other is claimed or begins.
+    var runsAlone: Bool { capacity.crashedJobs.runsAlone }
+
+    /// Adds attempts of claimed jobs. Returns how many dispatchers to add.
+    func add(_ attempts: [Attempt]) -> Int { state.withLock { $0.slots.add(attempts) } }
+
+    /// The next attempt, which begins now; nil ends the dispatcher that asks.
+    func next() -> Attempt? {
+        state.withLock { $0.slots.next(at: .now, runsAlone: runsAlone) }
+    }
+
+    /// The job that must run alone, which begins now if nothing else runs on this worker.
+    func nextAlone() -> Attempt? {
+        state.withLock { state in capacity.attempts == 1 ? state.slots.nextAlone(at: .now) : nil }
+    }
+
+    /// An attempt has ended. Returns how many dispatchers to add.
+    func complete(_ attempt: Attempt, _ completion: Completion) -> Int {
+        state.withLock { state in
+            state.completions.add(completion)
+            return state.remove(attempt)
+        }
+    }
+
+    /// An attempt was dropped: there is no outcome to write. Returns how many dispatchers to add.
+    func drop(_ attempt: Attempt) -> Int {
+        state.withLock { state in
+            state.release(1)
+            return state.remove(attempt)
+        }
+    }
+
+    /// Removes attempts that have waited too long for their slot. They are removed under the lock, so that a slot that
+    /// becomes free meanwhile begins none of them.
+    func takeStalled(at now: ContinuousClock.Instant, isStopping: Bool) -> ArraySlice<Attempt> {
+        let runsAlone = runsAlone
+        return state.withLock { $0.slots.takeStalled(at: now, isStopping: isStopping, runsAlone: runsAlone) }
+    }
+}
+
+extension HeldJobs.State {
+    fileprivate mutating func remove(_ attempt: Attempt) -> Int {
+        slots.remove(attempt)
+        // Before its slot is freed: after a job that ran alone, others may begin.
+        capacity.crashedJobs.finished(attempt.job)
+        return slots.addDispatchers()
+    }
+}
+
+// MARK: - Claims
+extension HeldJobs.State {
+    /// The most jobs that a claim may ask for now.
+    func room(batch: Int) -> Int {
+        guard !capacity.crashedJobs.runsAlone else { return 0 }
+        return slots.room(batch: batch, heldByOthers: capacity.held.load(ordering: .relaxed) - slots.held)
+    }
+
+    /// Counts jobs that the queue holds, for itself and for the worker: those that a claim asks for, and claimed ones
+    /// until their outcomes are taken to be written.
+    mutating func reserve(_ jobs: Int) {
+        slots.reserve(jobs)
+        capacity.held.add(jobs, ordering: .relaxed)
+    }
+
+    /// The queue no longer holds so many jobs.
+    mutating func release(_ jobs: Int) { reserve(-jobs) }
+
+    /// A claim returned these jobs, and failed completions for those that can't be read. They are held beside the
+    /// claim's reservation.
+    mutating func claimed(_ jobs: [ClaimedJob], unreadable: [Completion], beginsOnly: Bool) {
+        reserve(jobs.count + unreadable.count)
+        completions.add(unreadable)
+        slots.claimed(jobs, beginsOnly: beginsOnly)
+    }
+}
+
+// MARK: - Completions
+extension HeldJobs.State {
+    /// Jobs that are claimed or being claimed, and writes of outcomes in progress.
+    var inFlight: Int { slots.held + completions.writes }
+
+    /// Takes the next batch of completions. Their jobs are no longer held, but being written.
+    mutating func takeCompletions() -> [Completion] {
+        let batch = completions.take()
+        guard !batch.isEmpty else { return [] }
+        release(batch.count)
+        slots.completed(batch)
+        return batch
+    }
+
+    /// A batch is written except for locked jobs, which are held again: so the worker never finds nothing left to write
+    /// in between, and stops. Returns the delay before postponed completions are written again; nil if there are none,
+    /// or if that is already planned.
+    mutating func written(_ batch: [Completion], except locked: [Completion]) -> Duration? {
+        reserve(locked.count)
+        return completions.written(batch, except: locked)
+    }
+
+    /// Takes back a batch that was not written.
+    ///
+    /// - Parameter isRefused: the database refused the statement of the batch itself.
+    mutating func notWritten(_ batch: [Completion], isRefused: Bool) {
+        reserve(batch.count)
+        completions.notWritten(batch, isRefused: isRefused)
+    }
+}

@@ -1,0 +1,79 @@
+import Dispatch
+import Logging
+import Postgres
+import Synchronization
+
+/// The database connections of a worker.
+final class WorkerConnections: Sendable {
+    /// For the handlers.
+    let handlers: Database
+    /// For claims and completions, shared by all queues: two connections while there is little to do.
+    let claims: Database
+    /// For heartbeats and everything else that must not wait behind a claim. Its statements run on a thread of their
+    /// own, so that none holds the connection while handlers block all others.
+    let control: Database
+    let controlThread = ControlThread()
+    let maintenance: Database
+    /// One for each of heartbeats, claims, handlers, wake-ups and maintenance. With more of them, claims and handlers
+    /// are faster.
+    let needed: Int
+    private let shared = Mutex<Int?>(nil)
+    private let logger: Logger
+    /// How long a statement of the worker's own waits for a lock.
+    private static let lockTimeout: Duration = .seconds(2)
+    /// How long a claim waits for a connection that others use.
+    private static let claimWait: Duration = .seconds(30)
+
+    init(to database: Database, for configuration: WorkerConfiguration, logger: Logger) {
+        // A claim or heartbeat that waits for a lock is retried before the statement timeout would end it.
+        var own = database.configuration.forOwnStatements
+        own.lockTimeout = Self.lockTimeout
+        handlers = database
+        claims = Database(
+            configuration: own,
+            maximumConnections: min(
+                configuration.claimConnections, configuration.queues.count * ClaimPlan.Connection.allCases.count),
+            eagerConnections: 2, waitLimit: Self.claimWait, pool: "claims", logger: logger)
+        control = Database(
+            configuration: own, maximumConnections: 1, eagerConnections: 1, pool: "control", executor: controlThread,
+            logger: logger)
+        maintenance = Database(
+            configuration: database.configuration.forOwnStatements, maximumConnections: 2, logger: logger)
+        needed = 3 + (configuration.listens ? 1 : 0) + (configuration.maintenance ? 1 : 0)
+        self.logger = logger
+    }
+
+    /// How many connections all that the worker does shares; nil if each has its own.
+    var granted: Int? { shared.withLock(\.self) }
+
+    /// Has all that the worker does share so many connections. Handlers have one of them, if there are two, so
+    /// that a long transaction delays no heartbeat. Nil: each has its own again.
+    func share(_ granted: Int?) async {
+        shared.withLock { $0 = granted }
+        guard let granted else {
+            for pool in [handlers, claims, control, maintenance] { await pool.redirect(to: nil) }
+            return
+        }
+        let few = Database(
+            configuration: control.configuration, maximumConnections: max(1, granted - 1),
+            eagerConnections: max(1, granted - 1), waitLimit: Self.claimWait, pool: "control", executor: controlThread,
+            logger: logger)
+        for pool in [claims, control, maintenance] { await pool.redirect(to: few) }
+        await handlers.redirect(
+            to: granted == 1
+                ? few
+                : Database(
+                    configuration: handlers.configuration, maximumConnections: 1, waitLimit: Self.claimWait,
+                    logger: logger))
+    }
+}
+
+/// A thread for what keeps the lease, beside Swift's shared threads, all of which handlers may block.
+final class ControlThread: TaskExecutor {
+    private let queue = DispatchQueue(label: "errand.control")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
