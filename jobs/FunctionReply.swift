@@ -16,3 +16,12 @@ extension FunctionReply {
         self = known
     }
 }
+
+/// A function returned a word that this version doesn't know: program and schema don't match.
+struct UnexpectedReply: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ function: String, expected: String, came: String) {
+        description = "\(function): expected \(expected), got \(came); run `errand migrate` of this version"
+    }
+}

@@ -70,9 +70,8 @@ extension SingleAttempt {
         configuration.lease = .seconds(3600)
         configuration.maintenance = false
         let registration = try configuration.registration(of: environment.handlers)
-        guard let worker = try await environment.database.query(registration).first?.decode(Int64.self) else {
-            throw UnexpectedReply("errand_internal.register_worker_v1", expected: "one row", came: "none")
-        }
+        let worker = try await environment.database.query(registration).row(of: "errand_internal.register_worker_v1")
+            .decode(Int64.self)
         return worker
     }
 

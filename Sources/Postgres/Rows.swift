@@ -51,6 +51,17 @@ public struct Rows: Sendable, RandomAccessCollection {
         return try first.value(at: 0, as: type)
     }
 
+    /// The row of a function that always returns one.
+    ///
+    /// - Throws: ``PostgresError`` with code `malformed` if there is none: program and schema don't match.
+    package func row(of function: String) throws(PostgresError) -> Row {
+        guard let first else {
+            throw PostgresError(
+                .malformed, "\(function): expected one row, got none; run `errand migrate` of this version")
+        }
+        return first
+    }
+
     /// The values of one column, from the first row to the last. For many rows this takes half the time of decoding
     /// each row.
     ///

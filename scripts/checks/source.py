@@ -50,13 +50,16 @@ OURS = {
 # The folders of the engine, lowest first, each with the folders below it that it may use.
 ENGINE = Path("Sources/Errand")
 LAYERS = {
-    "Policy": set(),
-    "Job": {"Policy"},
-    "Queue": {"Policy", "Job"},
-    "Telemetry": {"Policy", "Job", "Queue"},
-    "Maintenance": {"Policy", "Queue"},
-    "Worker": {"Policy", "Job", "Queue", "Telemetry", "Maintenance"},
-    "Scheduler": {"Policy", "Job", "Queue", "Telemetry"},
+    "Job": set(),
+    "Queue": {"Job"},
+    "Telemetry": {"Job"},
+    "Maintenance": {"Telemetry"},
+    "Completion": {"Job", "Telemetry"},
+    "Attempt": {"Job", "Telemetry", "Completion"},
+    "Claim": {"Job", "Telemetry", "Maintenance", "Completion", "Attempt"},
+    "Lease": {"Job", "Telemetry", "Maintenance", "Completion", "Attempt", "Claim"},
+    "Worker": {"Job", "Telemetry", "Maintenance", "Completion", "Attempt", "Claim", "Lease"},
+    "Schedule": {"Job", "Queue", "Telemetry"},
 }
 
 # The folders whose code may use C types, and those whose code may read the environment.

@@ -1,7 +1,7 @@
 import Postgres
 
-/// The end of an attempt, ready to be written: the job with its fencing position, its outcome, and all that the database
-/// needs to record it.
+/// The end of an attempt, ready to be written: the job with its fencing position, its outcome, and all that the
+/// database needs to record it.
 package struct Completion: Sendable {
     package let job: ClaimedJob
     package let outcome: AttemptOutcome

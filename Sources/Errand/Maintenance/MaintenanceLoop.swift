@@ -39,9 +39,8 @@ struct MaintenanceLoop {
     private func run(_ task: String?) async throws -> (String?, Duration) {
         let rows = try await database.query(
             Statement("select * from errand_internal.maintain_v1($1, $2)", [task, timer.isLong]).prepared)
-        guard let (note, next, delay) = try rows.first?.decode(String?.self, String?.self, Int64?.self) else {
-            throw UnexpectedReply("errand_internal.maintain_v1", expected: "one row", came: "none")
-        }
+        let (note, next, delay) = try rows.row(of: "errand_internal.maintain_v1").decode(
+            String?.self, String?.self, Int64?.self)
         if let task, let note {
             logger.warning("maintenance found a problem", metadata: ["task": "\(task)", "note": "\(note)"])
         }

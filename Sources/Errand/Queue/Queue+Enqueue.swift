@@ -46,17 +46,7 @@ extension Queue {
     }
 
     private static func enqueued(_ rows: Rows) throws -> Enqueued {
-        guard let row = rows.first else { throw UnexpectedReply("errand.enqueue", expected: "one row", came: "none") }
-        let (id, inserted, state) = try row.decode(Int64.self, Bool.self, String.self)
+        let (id, inserted, state) = try rows.row(of: "errand.enqueue").decode(Int64.self, Bool.self, String.self)
         return Enqueued(id: id, isNew: inserted, state: state)
-    }
-}
-
-/// The database returned something in a form that this version doesn't know: program and schema don't match.
-package struct UnexpectedReply: Error, CustomStringConvertible {
-    package let description: String
-
-    package init(_ function: String, expected: String, came: String) {
-        description = "\(function): expected \(expected), got \(came); run `errand migrate` of this version"
     }
 }

@@ -3,9 +3,9 @@ import Waiting
 
 /// The jobs that one queue of a worker holds, from their claim until their outcomes are written.
 ///
-/// One lock guards ``Slots`` and ``CompletionBuffer``, because a completed attempt frees its slot and adds its completion
-/// in one step. So a stopping worker never misses a completion in between, and a job costs one lock at its start and
-/// one at its end.
+/// One lock guards ``Slots`` and ``CompletionBuffer``, because a completed attempt frees its slot and adds its
+/// completion in one step. So a stopping worker never misses a completion in between, and a job costs one lock at its
+/// start and one at its end.
 final class HeldJobs: Sendable {
     let queue: String
     /// Nil if the queue has its slots for itself.

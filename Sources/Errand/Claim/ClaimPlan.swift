@@ -1,6 +1,6 @@
 /// Decides when a queue claims, and where each of its two connections starts to read.
 ///
-/// A pure decision: ``QueueState`` keeps it under its lock, and ``RoundTrip`` sends the claims.
+/// A pure decision: ``QueueClaims`` keeps it under its lock, and ``RoundTrip`` sends the claims.
 struct ClaimPlan {
     /// The two connections of a queue. Each has marks of its own, as two workers have, because a claim proves something
     /// only from its own starts on.

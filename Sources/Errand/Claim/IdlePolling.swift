@@ -45,9 +45,8 @@ struct IdlePolling {
                     asleep.flatMap { queue in queue.plan.withLock { $0.starts(of: .first) } }, arms, maintenanceSpan,
                 ]
             ).prepared)
-        guard let (busy, roomIn, maintainIn) = try rows.first?.decode([String].self, Int64?.self, Int64?.self) else {
-            throw UnexpectedReply("errand_internal.probe_v1", expected: "one row", came: "none")
-        }
+        let (busy, roomIn, maintainIn) = try rows.row(of: "errand_internal.probe_v1").decode(
+            [String].self, Int64?.self, Int64?.self)
         if let roomIn { idle.expects(workIn: .microseconds(roomIn)) }
         if let maintainIn { timer.found(after: .microseconds(maintainIn)) }
         for queue in asleep where busy.contains(queue.name) { queue.wake() }

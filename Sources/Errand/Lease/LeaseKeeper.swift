@@ -104,12 +104,8 @@ struct LeaseKeeper {
             try environment.configuration.registration(
                 of: environment.attempts.environment.handlers, earlier: identity.retiring.sorted(),
                 sharesSlots: queues.contains { $0.held.share != nil }))
-        guard
-            let (id, published, started, pause) = try rows.first?.decode(
-                Int64.self, JSONB.self, String.self, Int64.self)
-        else {
-            throw UnexpectedReply("errand_internal.register_worker_v1", expected: "one row", came: "none")
-        }
+        let (id, published, started, pause) = try rows.row(of: "errand_internal.register_worker_v1").decode(
+            Int64.self, JSONB.self, String.self, Int64.self)
         let marks = try published.decode([String: [Int64]].self)
         for queue in queues { queue.plan.withLock { $0.restart(at: marks[queue.name]) } }
         serverStart = started

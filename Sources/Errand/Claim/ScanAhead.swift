@@ -15,9 +15,7 @@ struct ScanAhead {
             Statement(
                 "select * from errand_internal.scan_ahead_v1($1, $2, $3, $4)",
                 [queue.name, environment.kinds, starts, LowWaterMark.stride]))
-        guard let row = rows.first else {
-            throw UnexpectedReply("errand_internal.scan_ahead_v1", expected: "one row", came: "none")
-        }
+        let row = try rows.row(of: "errand_internal.scan_ahead_v1")
         let (lowest, high, latest, snapshot) = try row.decode([Int64?].self, Int64.self, Int64.self, Snapshot.self)
         let reached = zip(lowest, starts).map { lowest, start in
             lowest.map { $0 - 1 } ?? start + LowWaterMark.stride

@@ -2,7 +2,7 @@ import Foundation
 
 /// Decides which attempts of a queue run and which wait for a slot, and so how many jobs the queue may claim.
 ///
-/// A pure decision: ``QueueState`` keeps it under its lock, and ``AttemptRunner`` runs its attempts. Attempts begin in
+/// A pure decision: ``HeldJobs`` keeps it under its lock, and ``Attempts`` runs its attempts. Attempts begin in
 /// order, never more than there are slots. As many tasks (dispatchers) as there are cores begin them.
 struct Slots {
     /// How long a prefetched job may wait for its slot.

@@ -65,11 +65,9 @@ extension Transaction {
         _ completion: Completion
     ) async throws -> (state: String, number: Int64?, errorID: String?) {
         do {
-            guard let row = try await query(completion.commitStatement).first else {
-                throw UnexpectedReply("errand_internal.commit_v1", expected: "one row", came: "none")
-            }
+            let row = try await query(completion.commitStatement).row(of: "errand_internal.commit_v1")
             return try row.decode(String.self, Int64?.self, String?.self)
-        } catch let error as PostgresError where error.sqlState == "ER413" {
+        } catch where error.sqlState == "ER413" {
             throw OutputTooLarge(description: error.detail)
         }
     }

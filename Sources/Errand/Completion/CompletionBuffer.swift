@@ -1,6 +1,6 @@
 /// Buffers the completions of a queue that are still to be written, batch by batch.
 ///
-/// A pure decision: ``QueueState`` keeps it under its lock, and ``RoundTrip`` writes its batches. The next batch forms
+/// A pure decision: ``HeldJobs`` keeps it under its lock, and ``RoundTrip`` writes its batches. The next batch forms
 /// while one is written: no timer delays the write of an outcome.
 struct CompletionBuffer {
     /// The delay before outcomes of locked jobs are written again: at first about the duration of another claim, which
