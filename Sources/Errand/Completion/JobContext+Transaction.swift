@@ -67,7 +67,7 @@ extension Transaction {
         do {
             let row = try await query(completion.commitStatement).row(of: "errand_internal.commit_v1")
             return try row.decode(String.self, Int64?.self, String?.self)
-        } catch where error.sqlState == "ER413" {
+        } catch  where error.sqlState == "ER413" {
             throw OutputTooLarge(description: error.detail)
         }
     }
