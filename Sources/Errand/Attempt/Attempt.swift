@@ -1,7 +1,7 @@
 import Logging
 import Postgres
 
-/// One run of a claimed job: finds its handler, runs it, and makes a completion of the result.
+/// One run of a claimed job: runs its handler, and makes a completion of what that returns or throws.
 package final class Attempt: Sendable {
     let job: ClaimedJob
     let entry: Handlers.Entry?

@@ -10,17 +10,17 @@ final class Attempts: Sendable {
     let environment: AttemptEnvironment
     let running = Running()
     private let queues: [String: HeldJobs]
-    private let keeper: LeaseKeeperSignal
+    private let watch: AttemptWatch
 
-    init(of queues: [HeldJobs], in environment: AttemptEnvironment, watchedBy keeper: LeaseKeeperSignal) {
+    init(of queues: [HeldJobs], in environment: AttemptEnvironment, watchedBy watch: AttemptWatch) {
         self.environment = environment
-        self.keeper = keeper
+        self.watch = watch
         self.queues = Dictionary(uniqueKeysWithValues: queues.map { ($0.queue, $0) })
     }
 
-    /// Begins jobs that were claimed from a queue, now or when there are slots. Returns the jobs of older attempts that
-    /// it drops, since their jobs were claimed again.
-    func begin(_ jobs: [ClaimedJob], of queue: HeldJobs) -> [ClaimedJob] {
+    /// Takes jobs that were claimed from a queue. Their attempts begin now, or when there are slots. Returns the jobs of
+    /// older attempts that it drops, since they were claimed again.
+    func take(_ jobs: [ClaimedJob], of queue: HeldJobs) -> [ClaimedJob] {
         guard !jobs.isEmpty else { return [] }
         let now = ContinuousClock.now
         let attempts = jobs.map { job in
@@ -28,10 +28,10 @@ final class Attempts: Sendable {
                 job, entry: environment.handlers[job.kind],
                 context: JobContext(job: job, environment: environment, control: AttemptControl()), claimedAt: now)
         }
-        let older = running.insert(attempts)
+        let (dispatchers, older) = queue.add(attempts, to: running)
         for attempt in older { drop(attempt, because: .leaseLost) }
-        keeper.notifyBegun()
-        start(queue.add(attempts), of: queue)
+        watch.notifyBegun()
+        start(dispatchers, of: queue)
         return older.map(\.job)
     }
 
@@ -52,23 +52,25 @@ final class Attempts: Sendable {
     }
 
     /// Not a child of the caller's task: a handler that ignores its cancellation must not delay the worker's stop.
-    /// `Running` owns the task.
+    /// ``AttemptControl`` has the task.
     private func run(_ attempt: Attempt, of queue: HeldJobs) {
         attempt.control.attach(
             Task.immediate {
                 let completion = await attempt.run()
-                if running.remove(attempt) {
-                    complete(attempt, completion, of: queue)
-                } else if let commit = completion.commit {
+                if !complete(attempt, completion, of: queue), let commit = completion.commit {
                     // It was abandoned while its transaction committed.
                     environment.commits.end(commit.ticket)
                 }
             })
     }
 
-    private func complete(_ attempt: Attempt, _ completion: Completion, of queue: HeldJobs) {
-        start(queue.complete(attempt, completion), of: queue)
+    /// Returns false if the attempt was removed before: then its completion is not written.
+    @discardableResult
+    private func complete(_ attempt: Attempt, _ completion: Completion, of queue: HeldJobs) -> Bool {
+        guard let dispatchers = queue.complete(attempt, completion, from: running) else { return false }
+        start(dispatchers, of: queue)
         queue.work.raise()
+        return true
     }
 }
 
@@ -78,7 +80,7 @@ extension Attempts {
     /// or a job must run alone.
     func handBackStalled(at now: ContinuousClock.Instant, isStopping: Bool) {
         for queue in queues.values {
-            for attempt in queue.takeStalled(at: now, isStopping: isStopping) where running.remove(attempt) {
+            for attempt in queue.takeStalled(at: now, isStopping: isStopping) {
                 complete(attempt, .released(attempt.job), of: queue)
             }
         }
@@ -116,7 +118,7 @@ extension Attempts {
     func abandonAll() { abandon(running.all) }
 
     private func abandon(_ stubborn: [Attempt]) {
-        for attempt in stubborn where running.remove(attempt) {
+        for attempt in stubborn {
             guard let queue = queues[attempt.job.queue] else { continue }
             complete(attempt, attempt.abandoned(because: attempt.control.interruption ?? .shutdown), of: queue)
         }

@@ -1,7 +1,7 @@
 import Synchronization
 import Waiting
 
-/// The jobs that one queue of a worker holds, from their claim until their outcomes are written.
+/// The jobs that one queue of a worker holds, from their claim until their outcomes are taken to be written.
 ///
 /// One lock guards ``Slots`` and ``CompletionBuffer``, because a completed attempt frees its slot and adds its
 /// completion in one step. So a stopping worker never misses a completion in between, and a job costs one lock at its
@@ -35,8 +35,14 @@ extension HeldJobs {
     /// Whether a job must be alone on the worker, so that no other is claimed or begins.
     var runsAlone: Bool { capacity.crashedJobs.runsAlone }
 
-    /// Adds attempts of claimed jobs. Returns how many dispatchers to add.
-    func add(_ attempts: [Attempt]) -> Int { state.withLock { $0.slots.add(attempts) } }
+    /// Adds attempts of claimed jobs, in one step with `running`, from which an attempt may be removed at any time.
+    /// Returns how many dispatchers to add, and older attempts of the same jobs, which were removed from `running`.
+    func add(_ attempts: [Attempt], to running: Running) -> (dispatchers: Int, older: [Attempt]) {
+        state.withLock { state in
+            let older = running.insert(attempts)
+            return (state.slots.add(attempts), older)
+        }
+    }
 
     /// The next attempt, which begins now; nil ends the dispatcher that asks.
     func next() -> Attempt? {
@@ -48,9 +54,11 @@ extension HeldJobs {
         state.withLock { state in capacity.attempts == 1 ? state.slots.nextAlone(at: .now) : nil }
     }
 
-    /// An attempt has ended. Returns how many dispatchers to add.
-    func complete(_ attempt: Attempt, _ completion: Completion) -> Int {
+    /// An attempt has ended: its job passes from `running` to the completions in one step, so that it is always in one
+    /// of them. Returns how many dispatchers to add; nil if the attempt was removed before.
+    func complete(_ attempt: Attempt, _ completion: Completion, from running: Running) -> Int? {
         state.withLock { state in
+            guard running.remove(attempt) else { return nil }
             state.completions.add(completion)
             return state.remove(attempt)
         }
@@ -99,11 +107,10 @@ extension HeldJobs.State {
     /// The queue no longer holds so many jobs.
     mutating func release(_ jobs: Int) { reserve(-jobs) }
 
-    /// A claim returned these jobs, and failed completions for those that can't be read. They are held beside the
-    /// claim's reservation.
-    mutating func claimed(_ jobs: [ClaimedJob], unreadable: [Completion], beginsOnly: Bool) {
-        reserve(jobs.count + unreadable.count)
-        completions.add(unreadable)
+    /// A claim returned these jobs, and others that have ended already. They are held beside the claim's reservation.
+    mutating func claimed(_ jobs: [ClaimedJob], ended: [Completion], beginsOnly: Bool) {
+        reserve(jobs.count + ended.count)
+        completions.add(ended)
         slots.claimed(jobs, beginsOnly: beginsOnly)
     }
 }

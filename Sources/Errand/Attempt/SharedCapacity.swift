@@ -61,10 +61,10 @@ final class SharedSlots: Sendable {
         }
     }
 
-    fileprivate func update(_ index: Int, running: Int, demand: Int) -> (grant: Int, others: [Signal]) {
+    fileprivate func update(_ index: Int, running: Int, demand: Int) -> (limit: Int, others: [Signal]) {
         state.withLock { state in
             let update = state.shares.update(index, running: running, demand: demand, at: .uptime)
-            return (update.grant, update.others.map { state.signals[$0] })
+            return (update.limit, update.others.map { state.signals[$0] })
         }
     }
 
@@ -81,8 +81,9 @@ struct SlotShare: Sendable {
     /// Raised when the worker should update its share.
     let changed: Signal
 
-    /// Says what the worker runs and needs. Returns its new grant, and the signals to raise when no lock is held.
-    func update(running: Int, demand: Int) -> (grant: Int, others: [Signal]) {
+    /// Says what the worker runs and needs. Returns how many attempts it may begin, and the signals to raise when no lock
+    /// is held.
+    func update(running: Int, demand: Int) -> (limit: Int, others: [Signal]) {
         slots.update(index, running: running, demand: demand)
     }
 

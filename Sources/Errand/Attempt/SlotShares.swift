@@ -1,7 +1,8 @@
 /// Shares the slots of one queue among workers of several databases in one process.
 ///
 /// A pure decision: ``SharedSlots`` keeps it under its lock. Each worker holds a grant, which is the most attempts that
-/// it runs. Grants together never exceed the slots. A worker that needs fewer than its share leaves the rest to the
+/// it runs. Grants together never exceed the slots. A worker that is to release slots begins no more attempts than its
+/// limit, and releases the slots of those that run once they end. A worker that needs fewer than its share leaves the rest to the
 /// others; those that need more get the same number each. A share that isn't whole rotates, so that
 /// one slot serves any number of databases.
 ///
@@ -21,6 +22,8 @@ struct SlotShares {
     /// What a worker learns from an update.
     struct Update: Equatable {
         let grant: Int
+        /// The most attempts that it may begin: fewer than the grant while running ones hold slots that others need.
+        let limit: Int
         /// Workers that should update theirs too: slots are free for them, or they hold some that others need.
         var others: [Int] = []
     }
@@ -46,10 +49,13 @@ struct SlotShares {
             other == index ? sum : sum + max(0, shares[other] - members[other].grant)
         }
         let own = members[index].grant
+        var limit: Int?
         if own > shares[index] {
-            // The free slots come first, then those that it doesn't use.
-            let released = min(own - max(shares[index], min(running, own)), max(0, needed - free))
+            // The free slots come first, then those that it doesn't use, then those of attempts that end.
+            let claimed = min(own - shares[index], max(0, needed - free))
+            let released = min(claimed, max(0, own - running))
             members[index].grant -= released
+            limit = members[index].grant - (claimed - released)
         } else {
             members[index].grant += min(shares[index] - own, free)
         }
@@ -58,7 +64,7 @@ struct SlotShares {
             guard other != index else { return false }
             return members[other].grant < shares[other] ? free > 0 : isShort && members[other].grant > shares[other]
         }
-        return Update(grant: members[index].grant, others: others)
+        return Update(grant: members[index].grant, limit: limit ?? members[index].grant, others: others)
     }
 
     /// A worker has stopped. Returns the workers that should update theirs.

@@ -13,7 +13,7 @@ struct Slots {
     private let cores: Int
     /// Jobs that are claimed or being claimed, until their outcome is taken to be written.
     private(set) var held = 0
-    /// Attempts that run, at most `count`.
+    /// Attempts that run, at most `count`, and the one that must run alone.
     private(set) var running = 0
     /// Attempts of claimed jobs that begin when a slot is free.
     private var waiting: ArraySlice<Attempt> = []

@@ -32,6 +32,11 @@ struct ClaimGenerations: Sendable {
         if underWay[generation] == 0 { underWay[generation] = nil }
     }
 
+    /// Whether a claim of this worker id is under way.
+    func areUnderWay(under workerID: Int64) -> Bool {
+        underWay.keys.contains { generations[$0]?.workerID == workerID }
+    }
+
     /// A list of all jobs that is made from now on covers the claims before this generation: none of them is under way.
     /// Nil if there are no records of such claims.
     var coveredBefore: Int32? {

@@ -1,13 +1,15 @@
-/// Decides when a queue claims, and where each of its two connections starts to read.
+/// Decides when a queue claims, and where each of its two lanes starts to read.
 ///
 /// A pure decision: ``QueueClaims`` keeps it under its lock, and ``RoundTrip`` sends the claims.
 struct ClaimPlan {
-    /// The two connections of a queue. Each has marks of its own, as two workers have, because a claim proves something
-    /// only from its own starts on.
-    enum Connection: Int, CaseIterable { case first, second }
+    /// The two loops of a queue, each of which has a claim under way at most. Each has marks of its own, as two workers
+    /// have, because a claim proves something only from its own starts on.
+    enum Lane: Int, CaseIterable { case first, second }
 
-    private var marks = [LowWaterMark](repeating: LowWaterMark(), count: Connection.allCases.count)
-    /// The last claim returned a full large batch.
+    /// The worker id whose kinds the marks are of.
+    private var workerID: Int64?
+    private var marks = [LowWaterMark](repeating: LowWaterMark(), count: Lane.allCases.count)
+    /// The last claim that read the queue returned a full large batch.
     private(set) var hasBacklog = false
     /// Whether the queue claims without a wake-up.
     private(set) var isAwake = true
@@ -77,9 +79,9 @@ extension ClaimPlan {
 
     /// Takes the result of a scan ahead. Returns whether any mark moved. `now` is any monotonic clock.
     mutating func scanned(_ scan: LowWaterMark.Observation, at now: Duration) -> Bool {
-        let connection = Connection.first
-        observed(scan, hasBacklog: false, on: connection, at: now)
-        let starts = marks[connection.rawValue].starts
+        let lane = Lane.first
+        observed(scan, under: workerID, hasBacklog: false, on: lane, at: now)
+        let starts = marks[lane.rawValue].starts
         let hasMoved = starts != scan.starts
         let left = (scansLeft ?? 0) - (hasMoved ? 0 : 1)
         let isNear = starts.indices.allSatisfy { index in
@@ -102,25 +104,28 @@ extension ClaimPlan {
         most = most > Int.max / 2 ? .max : most * 2
     }
 
-    /// Takes the result of a claim. `now` is any monotonic clock.
+    /// Takes the result of a claim under a worker id. `now` is any monotonic clock.
     mutating func observed(
-        _ observation: LowWaterMark.Observation, hasBacklog: Bool, on connection: Connection, at now: Duration
+        _ observation: LowWaterMark.Observation, under workerID: Int64? = nil, hasBacklog: Bool, on lane: Lane,
+        at now: Duration
     ) {
         self.hasBacklog = hasBacklog
-        guard !marks[connection.rawValue].observe(observation, at: now) else { return }
-        for other in Connection.allCases where other != connection { marks[other.rawValue] = LowWaterMark() }
+        // Earlier ids may have had other kinds.
+        guard workerID == self.workerID else { return }
+        guard !marks[lane.rawValue].observe(observation, at: now) else { return }
+        for other in Lane.allCases where other != lane { marks[other.rawValue] = LowWaterMark() }
     }
 }
 
 // MARK: - Marks
 extension ClaimPlan {
-    /// The positions behind which a connection's next claim reads. It adopts the marks of the other connection, which
+    /// The positions behind which a lane's next claim reads. It adopts the marks of the other lane, which
     /// may have claimed alone for long.
-    mutating func starts(of connection: Connection) -> [Int64] {
-        for other in Connection.allCases where other != connection {
-            marks[connection.rawValue].catchUp(with: marks[other.rawValue].published)
+    mutating func starts(of lane: Lane) -> [Int64] {
+        for other in Lane.allCases where other != lane {
+            marks[lane.rawValue].catchUp(with: marks[other.rawValue].published)
         }
-        return marks[connection.rawValue].starts
+        return marks[lane.rawValue].starts
     }
 
     /// Marks to store for other workers: ``LowWaterMark/stored``.
@@ -130,20 +135,27 @@ extension ClaimPlan {
 
     /// Adopts marks that another worker of the same kinds has published.
     mutating func catchUp(with published: [Int64]) {
-        for connection in Connection.allCases { marks[connection.rawValue].catchUp(with: published) }
+        for lane in Lane.allCases { marks[lane.rawValue].catchUp(with: published) }
+    }
+
+    /// A new worker id, perhaps with other kinds: the marks start at those that another worker of these kinds has
+    /// published, if any.
+    mutating func register(_ workerID: Int64, at published: [Int64]?) {
+        self.workerID = workerID
+        restart(at: published)
     }
 
     /// Resets the marks, and starts at those that another worker has published, if any.
     mutating func restart(at published: [Int64]?) {
-        for connection in Connection.allCases { marks[connection.rawValue] = LowWaterMark() }
+        for lane in Lane.allCases { marks[lane.rawValue] = LowWaterMark() }
         if let published { catchUp(with: published) }
     }
 
     /// The next scan for jobs below the marks.
-    var nextScan: LowWaterMark.Scan { marks[Connection.first.rawValue].nextScan }
+    var nextScan: LowWaterMark.Scan { marks[Lane.first.rawValue].nextScan }
 
     /// Takes the lowest waiting position below each mark, nil if there is none.
     mutating func found(_ lowest: [Int64?], by scan: LowWaterMark.Scan) {
-        marks[Connection.first.rawValue].found(lowest, by: scan)
+        marks[Lane.first.rawValue].found(lowest, by: scan)
     }
 }

@@ -6,7 +6,7 @@ import Waiting
 ///
 /// Where both locks are needed, the plan's comes first.
 final class QueueClaims: Sendable {
-    /// What the first connection's loop does.
+    /// What the loop of the first lane does.
     enum Phase {
         case working
         /// It waits for something to do.
@@ -22,9 +22,9 @@ final class QueueClaims: Sendable {
     let metrics: QueueMetrics?
     let plan = Mutex(ClaimPlan())
     let phase = Mutex(Phase.working)
-    /// The iterations of the first connection's loop.
+    /// The iterations of that loop.
     let iterations = Atomic<Int>(0)
-    /// Raised when there is enough for a second connection.
+    /// Raised when there is enough for the second lane, when its delay should end, and when the worker stops.
     let backlog = Signal()
     private let batch: Int
     private let stop: StopRequest
@@ -74,7 +74,7 @@ struct RoundTripTask {
 }
 
 extension QueueClaims {
-    /// The next step of the first connection's loop.
+    /// The next step of the first lane.
     enum Step {
         case run(RoundTripTask)
         /// Scan ahead before the next claim.
@@ -103,7 +103,7 @@ extension QueueClaims {
         }
     }
 
-    /// A large batch for the second connection; nil if the first one is enough.
+    /// A large batch for the second lane; nil if the first one is enough.
     func nextLarge() -> RoundTripTask? {
         plan.withLock { plan in
             held.state.withLock { held in
@@ -116,7 +116,7 @@ extension QueueClaims {
         }
     }
 
-    /// The number of jobs from which a claim is worth a second connection.
+    /// The number of jobs from which a claim is worth the second lane.
     var largeClaim: Int { max(1, batch / 4) }
 
     /// Whether a claim may find a job. After completions, it may find one without a wake-up.
@@ -162,9 +162,9 @@ extension QueueClaims {
             let before = held.slots.count
             // One that claims could run any number.
             let demand = mayClaim ? .max : held.slots.running + held.slots.waitingCount
-            let (grant, others) = share.update(running: held.slots.running, demand: demand)
-            held.slots.resize(to: grant)
-            return (held.slots.addDispatchers(), before, grant, others)
+            let (limit, others) = share.update(running: held.slots.running, demand: demand)
+            held.slots.resize(to: limit)
+            return (held.slots.addDispatchers(), before, limit, others)
         }
         for other in others { other.raise() }
         if now != before { metrics?.slots.set(now) }

@@ -3,9 +3,9 @@ import Postgres
 import Synchronization
 import Waiting
 
-/// Makes the round trips of one queue, over two connections.
+/// Makes the round trips of one queue, in two lanes.
 ///
-/// The first connection claims all due jobs. While the queue has a backlog, the second one alternates with it, so that
+/// The first one claims all due jobs. While the queue has a backlog, the second one alternates with it, so that
 /// the server works on one batch while the worker runs another.
 struct QueueLoop {
     let queue: QueueClaims
@@ -20,9 +20,9 @@ struct QueueLoop {
         }
     }
 
-    /// The first connection's loop: all due work, even a single job.
+    /// The first lane: all due work, even a single job.
     private func claimAll() async {
-        let trip = RoundTrip(queue: queue, environment: environment, connection: .first)
+        let trip = RoundTrip(queue: queue, environment: environment, lane: .first)
         var backoff = Backoff()
         var reconnects = ReconnectCount(environment.metrics?.reconnects(of: "claim"))
         while true {
@@ -84,21 +84,19 @@ struct QueueLoop {
         }
     }
 
-    /// The second connection's loop: large batches only, as long as there are any.
+    /// The second lane: large batches only, as long as there are any.
     private func claimBacklog() async {
-        let trip = RoundTrip(queue: queue, environment: environment, connection: .second)
+        let trip = RoundTrip(queue: queue, environment: environment, lane: .second)
         var backoff = Backoff()
         while true {
             await queue.backlog.wait()
             if environment.stop.isMade { return }
-            // A new worker reads once over all dead entries. If both connections did that at the same time, each would
+            // A new worker reads once over all dead entries. If both lanes did that at the same time, each would
             // mistake the other's claim for a long-running writer and rescan.
             guard queue.plan.withLock(\.stored).contains(where: { $0 > 0 }) else { continue }
             do {
-                while let task = queue.nextLarge() {
-                    _ = try await trip.run(task)
-                    backoff.reset()
-                }
+                // Nil: the queue is paused, its rate has no room, or the lease is lost. The first loop goes on alone.
+                while let task = queue.nextLarge(), try await trip.run(task) != nil { backoff.reset() }
             } catch {
                 await recover(from: error, after: backoff.next(), at: queue.backlog)
             }

@@ -7,7 +7,7 @@ import Waiting
 struct RoundTrip {
     let queue: QueueClaims
     let environment: ClaimEnvironment
-    let connection: ClaimPlan.Connection
+    let lane: ClaimPlan.Lane
 
     private var identity: Identity { environment.identity }
 
@@ -55,7 +55,14 @@ struct RoundTrip {
         var results = try await send(request, for: task, under: workerID)
         let took: Duration = .now - start
         let rows = request.claim == nil ? nil : results.removeLast()
-        try written(task.completions, as: results.prefix(request.writes))
+        do {
+            try written(task.completions, as: results.prefix(request.writes))
+        } catch {
+            // Written again, they are refused. The claimed jobs aren't known.
+            queue.held.state.withLock { $0.notWritten(task.completions, isRefused: false) }
+            workerID.map(identity.retire)
+            throw error
+        }
         let reply = try rows.flatMap { rows in try request.claim.map { try read(rows, of: $0, under: workerID) } }
         if isReserved { crashedJobs.claimed(reply?.jobs.first { $0.crashes > 0 }, at: .uptime) }
         isReserved = false
@@ -85,7 +92,7 @@ extension RoundTrip {
         return queue.plan.withLock { plan in
             Claim(
                 queue: queue.name, kinds: environment.kinds, workerID: workerID, limit: task.limit,
-                starts: plan.starts(of: connection), priorities: plan.nextPriorities(),
+                starts: plan.starts(of: lane), priorities: plan.nextPriorities(),
                 isDurable: !task.completions.isEmpty, beginsNow: task.beginsNow, takesCrashed: takesCrashed,
                 generation: generation, isSerialized: plan.isSerialized(limit: task.limit))
         }
@@ -112,8 +119,8 @@ extension RoundTrip {
     }
 
     private func ask(_ statements: [Statement]) async throws(PostgresError) -> [Rows] {
-        if connection == .first { queue.phase.withLock { $0 = .asking(since: .now) } }
-        defer { if connection == .first { queue.phase.withLock { $0 = .working } } }
+        if lane == .first { queue.phase.withLock { $0 = .asking(since: .now) } }
+        defer { if lane == .first { queue.phase.withLock { $0 = .working } } }
         return try await environment.connections.claims.pipeline(statements)
     }
 
@@ -168,17 +175,18 @@ extension RoundTrip {
             queue.plan.withLock { $0.succeeded() }
             return nil
         }
-        queue.held.state.withLock {
-            $0.claimed(reply.jobs, unreadable: reply.unreadable, beginsOnly: reply.rest == .slots)
-        }
-        // There is enough for two connections after a full large batch.
+        var (jobs, ended) = (reply.jobs, reply.unreadable)
+        // A worker that stops begins nothing more.
+        if environment.stop.isMade { (jobs, ended) = ([], ended + jobs.map(Completion.released)) }
+        queue.held.state.withLock { $0.claimed(jobs, ended: ended, beginsOnly: reply.rest == .slots) }
+        // There is enough for both lanes after a full large batch.
         let hasBacklog = reply.count == limit && limit >= queue.largeClaim
         queue.plan.withLock { plan in
             plan.succeeded()
-            plan.observed(observation, hasBacklog: hasBacklog, on: connection, at: .uptime)
+            plan.observed(observation, hasBacklog: hasBacklog, on: lane, at: .uptime)
         }
-        identity.finished(environment.attempts.begin(reply.jobs, of: queue.held))
-        if hasBacklog, connection == .first { queue.backlog.raise() }
+        identity.finished(environment.attempts.take(jobs, of: queue.held))
+        if hasBacklog, lane == .first { queue.backlog.raise() }
         // There is more, as after a full batch.
         return reply.rest == .more ? limit : reply.count
     }

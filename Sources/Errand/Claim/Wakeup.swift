@@ -9,7 +9,7 @@ import Waiting
 struct Wakeup {
     let environment: ClaimEnvironment
     let queues: [QueueClaims]
-    let keeper: LeaseKeeperSignal
+    let watch: AttemptWatch
     /// A probe of all queues costs a third of a claim.
     private static let fewQueues = 2
     private static let stallCheck: Duration = .seconds(5)
@@ -73,7 +73,7 @@ struct Wakeup {
 
     /// Called on the connection's thread.
     private func receive(_ notification: PostgresNotification) {
-        if notification.channel == "errand_cancel" { return keeper.requestHeartbeat() }
+        if notification.channel == "errand_cancel" { return watch.requestHeartbeat() }
         // Another worker has lowered the flag: probes begin again.
         if notification.payload == "lowered" {
             environment.idle.policy.withLock { $0.lowered(at: .uptime) }

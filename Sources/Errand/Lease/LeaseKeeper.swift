@@ -10,7 +10,7 @@ import Waiting
 struct LeaseKeeper {
     let environment: ClaimEnvironment
     let queues: [QueueClaims]
-    let keeper: LeaseKeeperSignal
+    let watch: AttemptWatch
     let timers: MaintenanceTimers
 
     private var identity: Identity { environment.identity }
@@ -81,7 +81,7 @@ struct LeaseKeeper {
 
     private func rest(_ plan: inout HeartbeatPlan) async {
         let (limit, isResting) = plan.wait(at: .now, isAsking: isAsking)
-        let events = await keeper.wait(atMost: limit, resting: isResting)
+        let events = await watch.wait(atMost: limit, resting: isResting)
         // A signal that nobody raises: Task.sleep would wait for one of Swift's shared threads.
         if events.needsHeartbeat { await Signal().wait(atMost: plan.request() - .now) }
         // An attempt that begins and ends between two rounds is never seen running.
@@ -208,7 +208,9 @@ struct LeaseKeeper {
     /// Deregisters ids of lost claims once none of their known jobs runs.
     private func retire() async throws {
         for id in identity.retiring where !running.leasedJobs().contains(where: { $0.workerID == id }) {
-            // After that, an outcome for this id would be refused.
+            // Jobs of a claim that is under way would run without a lease.
+            guard !identity.generations.withLock({ $0.areUnderWay(under: id) }) else { continue }
+            // After that, an outcome for this id would be refused. Asked last: an attempt that ends is added to these.
             guard queues.allSatisfy({ !$0.held.state.withLock { $0.completions.hasUnwritten(id) } }) else { continue }
             let rows = try await control.query(Statement("select errand_internal.leave_v1($1, true)", [id]))
             let released = try rows.scalar(Int32.self)

@@ -40,7 +40,8 @@ extension Queue {
             [
                 J.kind.rawValue, try JSONB(encoding: job), values.queue, values.runAt, values.delay?.wholeMicroseconds,
                 values.priority, values.maxAttempts, values.uniqueKey, values.notAfter, values.onConflict.rawValue,
-                values.limitKey, values.guardName, values.tags, values.subject, try values.options,
+                values.limitKey, values.guardName, values.tags.isEmpty ? nil : values.tags, values.subject,
+                try values.options,
             ]
         ).prepared
     }

@@ -1,12 +1,13 @@
 import Logging
 import Postgres
+import Synchronization
 import Waiting
 
 /// The parts of a worker, and its services from start to stop.
 struct Engine {
     let environment: ClaimEnvironment
     private let queues: [QueueClaims]
-    private let keeper = LeaseKeeperSignal()
+    private let watch = AttemptWatch()
     private let timers = MaintenanceTimers()
     /// Raised when the shares of slots should be updated.
     private let sharesChanged = Signal()
@@ -29,7 +30,7 @@ struct Engine {
             in: AttemptEnvironment(
                 database: database, handlers: handlers, memory: capacity.memory, commits: written.counts,
                 logger: logger),
-            watchedBy: keeper)
+            watchedBy: watch)
         capacity.add(attempts.running)
         let stop = StopRequest()
         environment = ClaimEnvironment(
@@ -65,8 +66,8 @@ struct Engine {
         let watchdog = WatchdogThread(environment: environment, queues: queues)
         watchdog.start()
         defer { watchdog.stop() }
-        let lease = LeaseKeeper(environment: environment, queues: queues, keeper: keeper, timers: timers)
-        let wakeup = Wakeup(environment: environment, queues: queues, keeper: keeper)
+        let lease = LeaseKeeper(environment: environment, queues: queues, watch: watch, timers: timers)
+        let wakeup = Wakeup(environment: environment, queues: queues, watch: watch)
         let polling = IdlePolling(environment: environment, queues: queues, timer: timers.short)
         let shares = ShareKeeper(queues: queues, attempts: environment.attempts, changed: sharesChanged)
         let scan = MarkScan(environment: environment, queues: queues)
@@ -83,7 +84,7 @@ struct Engine {
             await claiming
             group.cancelAll()
             environment.idle.changed.raise()
-            keeper.notifyBegun()
+            watch.notifyBegun()
             sharesChanged.raise()
         }
     }
@@ -102,7 +103,8 @@ struct Engine {
         attempts.handBackStalled(at: .now, isStopping: true)
         for queue in queues { queue.wake() }
         let graceEnd = ContinuousClock.now + environment.configuration.grace
-        while running.count > 0, !stop.isForced, .now < graceEnd { await stop.wait(atMost: .milliseconds(20)) }
+        // A claim that is under way may still return jobs, and one that came before the stop begins them.
+        while holdsJobs, !stop.isForced, .now < graceEnd { await stop.wait(atMost: .milliseconds(20)) }
         guard running.count > 0 else { return }
         logger.notice(
             "grace period is over: handing jobs back", metadata: ["running": .stringConvertible(running.count)])
@@ -113,6 +115,10 @@ struct Engine {
             await stop.wait(atMost: .milliseconds(10))
         }
         attempts.abandonAll()
+    }
+
+    private var holdsJobs: Bool {
+        running.count > 0 || queues.contains { $0.held.state.withLock(\.inFlight) > 0 }
     }
 
     private func leave() async {

@@ -9,12 +9,14 @@ import Testing
         var shares: SlotShares
         var running: [Int]
         var waiting: [Int]
+        var limits: [Int]
         var time = Duration.zero
 
         init(slots: Int, workers: Int) {
             shares = SlotShares(slots: slots)
             running = [Int](repeating: 0, count: workers)
             waiting = running
+            limits = running
             for _ in 0..<workers { _ = shares.join() }
         }
 
@@ -27,6 +29,7 @@ import Testing
                 let new = shares.update(
                     next, running: running[next], demand: waiting[next] > 0 ? .max : running[next], at: time)
                 #expect(new.grant >= running[next], "running attempts keep their slots")
+                limits[next] = new.limit
                 pending += new.others
             }
             #expect(steps < 100, "workers tell each other for ever")
@@ -35,7 +38,7 @@ import Testing
 
         /// Begins as many as it may.
         mutating func begin(_ worker: Int) {
-            let count = min(waiting[worker], shares.members[worker].grant - running[worker])
+            let count = max(0, min(waiting[worker], limits[worker] - running[worker]))
             waiting[worker] -= count
             running[worker] += count
         }
@@ -119,6 +122,24 @@ import Testing
         }
     }
 
+    @Test("so it does if each attempt begins as soon as another has ended", arguments: [2, 3, 5])
+    func rotatesWithoutGap(workers: Int) {
+        var model = Model(slots: 1, workers: workers)
+        model.waiting = [Int](repeating: 1_000_000, count: workers)
+        var last = [Duration](repeating: .zero, count: workers)
+        for _ in 0..<2_000 {
+            model.time += .milliseconds(2)
+            for worker in 0..<workers {
+                model.running[worker] = 0
+                model.begin(worker)
+                model.update(worker)
+                model.begin(worker)
+                if model.running[worker] > 0 { last[worker] = model.time }
+            }
+            #expect(last.allSatisfy { model.time - $0 <= SlotShares.rotation * workers + .milliseconds(10) })
+        }
+    }
+
     @Test("without a need elsewhere a worker keeps its slots, so that its next job begins at once")
     func stays() {
         var shares = SlotShares(slots: 4)
@@ -126,8 +147,8 @@ import Testing
         #expect(shares.update(first, running: 0, demand: .max, at: .zero).grant == 4)
         #expect(shares.update(first, running: 0, demand: 0, at: .zero).grant == 4)
         let asking = shares.update(second, running: 0, demand: .max, at: .zero)
-        #expect(asking == .init(grant: 0, others: [first]), "it has none, and the first is told")
-        #expect(shares.update(first, running: 1, demand: 1, at: .zero) == .init(grant: 1, others: [second]))
+        #expect(asking == .init(grant: 0, limit: 0, others: [first]), "it has none, and the first is told")
+        #expect(shares.update(first, running: 1, demand: 1, at: .zero) == .init(grant: 1, limit: 1, others: [second]))
         #expect(shares.update(second, running: 0, demand: .max, at: .zero).grant == 3)
         #expect(shares.leave(first) == [second])
         #expect(shares.update(second, running: 3, demand: .max, at: .zero).grant == 4)

@@ -30,6 +30,59 @@ import Testing
         }
     }
 
+    @Test("while a rate has no room, a backlog is not claimed from over and over")
+    func noRoom() async throws {
+        let trips = Mutex(0)
+        try await withWorker([SlowHandler { _ in try await Task.sleep(for: .seconds(60)) }]) {
+            $0.queues = ["default": 100]
+            $0.batch = 10
+            $0.grace = .zero
+            $0.onRoundTrip = { _ in trips.withLock { $0 += 1 } }
+        } _: { database, queue in
+            try await database.execute("select errand.set_rate('default', '1 hour', 40)")
+            try await queue.enqueue(all: [Slow](repeating: Slow(), count: 90))
+            #expect(try await database.becomes("(select count(*) from errand.job where state = 'running') = 40"))
+            let before = trips.withLock(\.self)
+            try await Task.sleep(for: .milliseconds(500))
+            #expect(trips.withLock(\.self) - before <= 20)
+        }
+    }
+
+    @Test("jobs of a claim that is under way at the stop don't begin, and are handed back uncounted")
+    func stopWhileClaiming() async throws {
+        try await withTestDatabase(connections: 4) { database, _ in
+            var configuration = WorkerConfiguration.withoutMaintenance
+            configuration.grace = .seconds(60)
+            let hasBegun = Mutex(false)
+            let worker = Worker(
+                database: database, configuration: configuration, logger: Logger(label: "worker"),
+                handlers: Handlers([
+                    SlowHandler { _ in
+                        hasBegun.withLock { $0 = true }
+                        try await Task.sleep(for: .seconds(60))
+                    }
+                ]))
+            let running = Task { try await worker.run() }
+            #expect(try await database.becomes("exists (select from errand.worker)"))
+            let start = ContinuousClock.now
+            try await database.transaction { transaction in
+                // A claim writes its record last.
+                try await transaction.execute("lock table errand.claim in exclusive mode")
+                try await Queue(database: database).enqueue(Slow())
+                #expect(
+                    try await database.becomes(
+                        """
+                        exists (
+                            select from pg_locks where not granted and relation = 'errand.claim'::regclass)
+                        """))
+                worker.stop()
+            }
+            try await running.value
+            #expect(ContinuousClock.now - start < .seconds(20) && !hasBegun.withLock(\.self))
+            #expect(try await database.count("from errand.job where state = 'available' and attempt = 0") == 1)
+        }
+    }
+
     @Test("an outcome whose commit the server refuses is written again until the server accepts it")
     func refusedCommit() async throws {
         try await withWorker([ProbeHandler { _, _ in .fail(reason: "broken") }]) { database, queue in

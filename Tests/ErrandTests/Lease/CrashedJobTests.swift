@@ -170,7 +170,7 @@ import Testing
     func newerAttempt() throws {
         let samples = try SampleAttempts()
         let queue = HeldJobs(queue: "default", slots: 1, of: SharedCapacity(of: .withoutMaintenance))
-        let attempts = Attempts(of: [queue], in: samples.environment, watchedBy: LeaseKeeperSignal())
+        let attempts = Attempts(of: [queue], in: samples.environment, watchedBy: AttemptWatch())
         let running = attempts.running
         let first = samples.attempt(.sample(1, position: 1))
         #expect(running.insert([first]).isEmpty)

@@ -24,6 +24,22 @@ import Testing
         }
     }
 
+    @Test("without options, an enqueue inserts the row itself")
+    func shortForm() async throws {
+        try await withTestDatabase { database, _ in
+            let queue = Queue(database: database)
+            let calls = try await database.transaction { transaction in
+                try await transaction.execute("set local track_functions = 'pl'")
+                try await queue.enqueue(Noop(), in: transaction)
+                try await queue.enqueue(Noop(), in: transaction, .after(.zero))
+                return try await transaction.query(
+                    "select coalesce(sum(calls), 0)::int from pg_stat_xact_user_functions where funcname = 'insert_job'"
+                ).scalar(Int.self)
+            }
+            #expect(calls == 1, "the one with an option goes the longer way")
+        }
+    }
+
     @Test("a unique key belongs to one unfinished job, with 20 concurrent sessions, and is free after its completion")
     func uniqueKey() async throws {
         try await withTestDatabase(connections: 20) { database, _ in

@@ -2,12 +2,12 @@ import Testing
 
 @testable import Errand
 
-@Suite("The lease keeper's rest") struct LeaseKeeperSignalTests {
+@Suite("The lease keeper's rest") struct AttemptWatchTests {
     private let long: Duration = .seconds(60)
 
     @Test("a started job ends a rest, even if it started just before")
     func begun() async {
-        let signal = LeaseKeeperSignal()
+        let signal = AttemptWatch()
         signal.notifyBegun()
         #expect(await signal.wait(atMost: long, resting: true).hasBegun)
         async let events = signal.wait(atMost: long, resting: true)
@@ -19,7 +19,7 @@ import Testing
 
     @Test("without a rest only a request ends the wait, and started jobs are reported afterwards")
     func requests() async {
-        let signal = LeaseKeeperSignal()
+        let signal = AttemptWatch()
         signal.notifyBegun()
         let quiet = await signal.wait(atMost: .milliseconds(1), resting: false)
         #expect(quiet.hasBegun && !quiet.needsHeartbeat)

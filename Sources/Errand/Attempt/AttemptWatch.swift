@@ -2,7 +2,7 @@ import Synchronization
 import Waiting
 
 /// Wakes the lease keeper, which checks running attempts ten times a second, and rests while nothing runs.
-final class LeaseKeeperSignal: Sendable {
+final class AttemptWatch: Sendable {
     /// What has happened since the last wait.
     struct Events {
         /// Something began to run.
@@ -25,7 +25,7 @@ final class LeaseKeeperSignal: Sendable {
         signal.raise()
     }
 
-    /// An attempt runs now, or the worker has stopped. Wakes the keeper only from its rest.
+    /// Jobs were claimed, or the worker has stopped. Wakes the keeper only from its rest.
     func notifyBegun() {
         let wasResting = state.withLock { state in
             defer { state.isResting = false }
