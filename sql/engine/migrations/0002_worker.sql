@@ -168,6 +168,7 @@ create table errand.progress (
     message text,
     output jsonb,
     log text[],
+    state jsonb,
     constraint progress_pkey primary key (job_id)
 ) with (fillfactor = 50);
 create index progress_updated_at_index on errand.progress (updated_at);
@@ -181,3 +182,34 @@ comment on column errand.progress.attempt is 'the attempt that reports';
 comment on column errand.progress.message is 'what the handler does, in words';
 comment on column errand.progress.output is 'the handler''s result so far';
 comment on column errand.progress.log is 'the last log lines: at most 50, and 8 KB';
+comment on column errand.progress.state is 'what its SQL function is called with again; null = at its beginning';
+
+create type errand.outcome as (
+    outcome text,
+    output jsonb,
+    delay interval,
+    reason text,
+    state jsonb
+);
+comment on type errand.outcome is 'What a SQL function that handles jobs returns: errand.put_handler';
+comment on column errand.outcome.outcome is 'succeeded, again, snoozed, cancelled or failed; null = succeeded';
+comment on column errand.outcome.output is 'succeeded: stored with the job';
+comment on column errand.outcome.delay is 'snoozed: the time until the job runs again';
+comment on column errand.outcome.reason is 'cancelled or failed: why';
+comment on column errand.outcome.state is 'again: what the function is called with again';
+
+create table errand.handler (
+    registered_at timestamptz not null default now(),
+    timeout interval not null,
+    kind text not null,
+    function text not null,
+    registered_by text,
+    constraint handler_pkey primary key (kind)
+);
+comment on table errand.handler is 'The kinds whose handler is a SQL function';
+comment on column errand.handler.registered_at is 'when it was registered so';
+comment on column errand.handler.timeout is 'a call that takes longer is cancelled: at most 5 minutes';
+comment on column errand.handler.kind is 'the kind';
+comment on column errand.handler.function is 'the function''s name, quoted';
+comment on column errand.handler.registered_by is
+    'the login that has registered it, which belongs to the function''s owner; null = errand migrate';

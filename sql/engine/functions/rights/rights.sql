@@ -16,6 +16,10 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     from pg_proc
     where pronamespace = any (errand_internal.namespaces()) and proname ~ E'_v\\d+$'
     union all
+    -- For the functions that handle jobs.
+    select role, 'type', 'errand.outcome', 'USAGE'
+    from unnest('{errand_enqueuer,errand_ops}'::text[]) as role
+    union all
     select role, 'schema', nspname, 'USAGE'
     from unnest('{errand_worker,errand_enqueuer,errand_ops,errand_monitor}'::text[]) as role
     join pg_namespace on oid = any (errand_internal.namespaces())

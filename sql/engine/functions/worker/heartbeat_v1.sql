@@ -10,13 +10,17 @@
 -- peers is the number of other workers with the same queues and kinds that run nothing: they share probes and wake-ups.
 -- maintenance_pause is errand_internal.maintenance_pause. A worker counts for half its lease after a heartbeat.
 --
+-- handlers_version is errand_internal.handlers_version: with another one than at its registration, a worker registers
+-- anew.
+--
 -- started is errand_internal.server_start(). The marks are stored for other workers only if they were taken under that
 -- start.
 --
 -- One scan of errand.worker serves all of it, since each of many workers makes this call every few seconds.
 create or replace function errand_internal.heartbeat_v1(
     worker_ids bigint[], running int, marks jsonb, marks_started text
-) returns table (alive bigint[], published jsonb, started text, peers int, maintenance_pause bigint)
+) returns table (
+    alive bigint[], published jsonb, started text, peers int, maintenance_pause bigint, handlers_version bigint)
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
@@ -50,6 +54,7 @@ begin
     cross join lateral (select other.heartbeat_at > now() - other.lease / 2) as age(is_fresh)
     where own.id = worker_ids[1];
     published := case when stored is null then '{}' else errand_internal.furthest_marks(stored) end;
+    handlers_version := errand_internal.handlers_version();
     return next;
 end
 $$;

@@ -10,23 +10,38 @@
 -- earlier has the ids of the same process that still have a lease. If one of them is drained, so is the new one.
 -- slots is how many jobs it runs at once, for errand.workers; queue_slots is the same for each of its queues, for
 -- errand.overdue, unless other databases share them. maintains says that it also does maintenance, and
--- maintenance_pause is errand_internal.maintenance_pause.
+-- maintenance_pause is errand_internal.maintenance_pause. calls_functions says that it also runs the kinds whose handler
+-- is a SQL function. kinds_in_sql has these with their timeouts in milliseconds, and handlers_version is
+-- errand_internal.handlers_version.
 --
 -- Raises ER421 if the database is a copy that nobody has adopted, ER422 for a longer lease, and ER409 as
 -- errand_internal.register_kinds does.
 create or replace function errand_internal.register_worker_v1(
     name text, version text, lease interval, queues text[], kinds jsonb, earlier bigint[] default null,
     slots int default null, maintains boolean default false, heartbeat_interval interval default null,
-    queue_slots int[] default null
-) returns table (worker_id bigint, marks jsonb, started text, maintenance_pause bigint)
+    queue_slots int[] default null, calls_functions boolean default false
+) returns table (
+    worker_id bigint, marks jsonb, started text, maintenance_pause bigint, kinds_in_sql jsonb, handlers_version bigint)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    names text[] := array(select kind ->> 'name' from jsonb_array_elements(kinds) as kind order by 1);
+    in_sql constant jsonb := (
+        select coalesce(jsonb_object_agg(handler.kind, (extract(epoch from timeout) * 1000)::bigint), '{}')
+        from errand.handler
+        where calls_functions);
+    version constant bigint := errand_internal.handlers_version();
+    names constant text[] := array(
+        select element ->> 'name' from jsonb_array_elements(register_worker_v1.kinds) as element
+        union
+        select jsonb_object_keys(in_sql)
+        order by 1);
 begin
     perform errand_internal.check_home();
     perform errand_internal.check_lease(register_worker_v1.lease);
-    perform errand_internal.register_kinds(kinds);
+    perform errand_internal.register_kinds((
+        select coalesce(jsonb_agg(element), '[]')
+        from jsonb_array_elements(register_worker_v1.kinds) as element
+        where not in_sql ? (element ->> 'name')));
     return query
     with entered as (
         insert into errand.worker (
@@ -70,7 +85,9 @@ begin
             select errand_internal.maintenance_pause(count(*), 0)
             from errand.worker as other
             where other.maintains and other.heartbeat_at > now() - other.lease / 2
-                and other.id <> all (coalesce(register_worker_v1.earlier, '{}')))
+                and other.id <> all (coalesce(register_worker_v1.earlier, '{}'))),
+        in_sql,
+        version
     from entered;
 end
 $$;

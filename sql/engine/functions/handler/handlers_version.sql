@@ -1,0 +1,6 @@
+-- handlers_version: returns a number that changes when a SQL function becomes or ceases to be the handler of a kind. A
+-- worker compares it with each heartbeat, and registers anew.
+create or replace function errand_internal.handlers_version() returns bigint
+language sql stable set search_path = pg_catalog, errand, pg_temp as $$
+    select hashtextextended(coalesce(string_agg(kind || ' ' || timeout, ' ' order by kind), ''), 0) from errand.handler
+$$;

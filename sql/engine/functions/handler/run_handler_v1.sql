@@ -1,0 +1,110 @@
+-- run_handler_v1: calls the SQL function that handles a job, and completes the job in the same transaction.
+--
+-- Returns the state. completed: done, with the job's outcome, what went wrong, the transaction as in finish_v1 and the
+-- error_id of a failure. again: its effect and its state are written; call again. locked: another session has locked
+-- the job's row for 2 s, and nothing is written. revoked: the job is no longer this worker's, and nothing is written.
+--
+-- An error of the function is written as an outcome (errand.sqlstate_class), without the function's effect. A cancelled
+-- call raises 57014, and nothing is written: the caller knows whether it was its time that was over.
+-- errand: after sqlstate_class
+create or replace function errand_internal.run_handler_v1(
+    worker_id bigint, id bigint, queue_position bigint, out state text, out outcome text, out error text,
+    out cause text, out completed_by bigint, out error_id text
+)
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_variable
+declare
+    existing errand.job;
+    handler errand.handler;
+    result errand.outcome;
+    delay_ms bigint;
+begin
+    select * into existing
+    from errand.job
+    where job.id = run_handler_v1.id and coalesce(job.queue_position, 0) = run_handler_v1.queue_position
+        and job.worker_id = run_handler_v1.worker_id and job.state = 'running';
+    if not found then
+        state := 'revoked';
+        return;
+    end if;
+    begin
+        select * into handler from errand.handler as found_handler where found_handler.kind = existing.kind;
+        error := case
+            when handler.kind is null then 'the kind has no handler any more'
+            else errand_internal.handler_problem(handler.function, handler.registered_by)
+        end;
+        if error is not null then
+            raise exception '%', error using errcode = case when handler.kind is null then '55006' else '42501' end;
+        end if;
+        -- errand.put_handler has quoted each part of the name.
+        execute format('select * from %s($1, $2)', handler.function) into result
+        using coalesce(existing.payload, errand_internal.large_payload(existing.payload_day, existing.id)),
+            (select progress.state from errand.progress where progress.job_id = existing.id);
+        outcome := coalesce(result.outcome, 'succeeded');
+        error := errand_internal.commit_problem();
+        if error is not null then
+            raise exception 'expected nothing that runs at the commit with the rights of a worker, got %', error
+                using errcode = '42501', hint = 'Make the trigger''s function security definer.';
+        elsif outcome not in ('succeeded', 'snoozed', 'cancelled', 'failed', 'again') then
+            raise exception 'outcome: expected succeeded, snoozed, cancelled, failed or again, got %',
+                quote_literal(left(outcome, 120)) using errcode = 'ER422';
+        elsif errand_internal.output_problem(result.state) is not null then
+            raise exception 'state: %', errand_internal.output_problem(result.state) using errcode = 'ER413';
+        end if;
+        perform errand_internal.keep_state(existing, case when outcome = 'again' then result.state end);
+        error := result.reason;
+        delay_ms := case when outcome = 'snoozed' then extract(epoch from result.delay) * 1000 end;
+        for delay in 1..20 loop
+            if outcome = 'again' then
+                state := errand_internal.hold_run(worker_id, id, queue_position);
+            else
+                select written.state, written.completed_by, written.error_id into state, completed_by, error_id
+                from errand_internal.commit_v1(
+                    worker_id, id, queue_position, outcome, error, delay_ms, result.output, null, null) as written;
+            end if;
+            exit when state <> 'locked';
+            perform pg_sleep(delay * 0.01);
+        end loop;
+        if state not in ('completed', 'again') then
+            raise exception 'not written' using errcode = 'ER409';
+        end if;
+    exception
+        -- Not query_canceled, which others doesn't include.
+        when others or assert_failure then
+            if state in ('unwanted', 'locked', 'revoked') then
+                -- Without the effect.
+                outcome := 'obsolete';
+                error := format('guard %s said no at completion', existing.guard);
+            else
+                outcome := case errand.sqlstate_class(sqlstate)
+                    when 'uncounted' then 'snoozed' when 'permanent' then 'failed' else 'retried'
+                end;
+                cause := 'PostgresError ' || sqlstate;
+                error := format('%s (%s)', sqlerrm, sqlstate);
+                delay_ms := case outcome when 'snoozed' then 1000 + random() * 1000
+                    when 'retried' then errand_internal.retry_delay(existing.attempt) end;
+                state := null;
+            end if;
+    end;
+    -- What a session keeps beyond its transaction. The caller resets the rest.
+    perform pg_advisory_unlock_all();
+    if state is null or state = 'unwanted' then
+        for delay in 1..20 loop
+            select
+                case
+                    when written.refused <> '{}' then 'revoked' when written.locked <> '{}' then 'locked'
+                    else 'completed'
+                end, written.completed_by, written.error_ids[1]
+            into state, completed_by, error_id
+            from errand_internal.complete_v1(
+                worker_id, array[id], array[queue_position], array[outcome], array[error], array[delay_ms],
+                array[null::jsonb], array[null::timestamptz], array[null::text]) as written;
+            exit when state <> 'locked';
+            perform pg_sleep(delay * 0.01);
+        end loop;
+        if outcome = 'retried' and existing.attempt >= existing.max_attempts then
+            outcome := 'failed';
+        end if;
+    end if;
+end
+$$;

@@ -1,0 +1,56 @@
+-- store_handler: stores a SQL function as the handler of a kind: errand.put_handler, and with registered_by null the
+-- apps of errand's own, whose functions errand_owner owns.
+create or replace function errand_internal.store_handler(
+    kind text, function text, timeout interval, queue text, max_attempts int, priority int, registered_by text
+) returns void
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    problem text;
+    existing errand.kind;
+    quoted text;
+begin
+    perform errand_internal.check_job(
+        store_handler.kind, '{}', store_handler.queue, store_handler.priority, store_handler.max_attempts, null,
+        'put_handler');
+    if (store_handler.timeout between interval '1 millisecond' and interval '5 minutes') is not true then
+        raise exception 'put_handler: timeout: expected 1 ms to 5 min, got %', coalesce(timeout::text, 'null')
+            using errcode = 'ER422', hint = 'A longer job works in batches: errand.outcome_again.';
+    end if;
+    problem := errand_internal.handler_problem(store_handler.function, store_handler.registered_by);
+    if problem is not null then
+        raise exception 'put_handler: function: %', problem using errcode = 'ER422';
+    end if;
+    select * into existing from errand.kind where name = store_handler.kind for update;
+    if existing.registered_by <> coalesce(store_handler.registered_by, current_user)
+        and to_regrole(quote_ident(existing.registered_by)) is not null
+        and not pg_has_role(
+            coalesce(store_handler.registered_by, current_user), quote_ident(existing.registered_by)::regrole, 'member')
+    then
+        raise exception 'put_handler: kind %: expected one of %, got one of %', store_handler.kind,
+            coalesce(store_handler.registered_by, current_user), existing.registered_by using errcode = 'ER409';
+    end if;
+    select format('%I.%I', nspname, proname) into quoted
+    from pg_proc as routine
+    join pg_namespace as space on space.oid = routine.pronamespace
+    where routine.oid = to_regprocedure(store_handler.function || '(jsonb, jsonb)');
+    insert into errand.kind as old (name, queue, max_attempts, priority, registered_by)
+    values (
+        store_handler.kind, coalesce(store_handler.queue, 'default'), coalesce(store_handler.max_attempts, 10),
+        coalesce(store_handler.priority, 2), coalesce(store_handler.registered_by, current_user))
+    on conflict on constraint kind_pkey do update
+    set queue = coalesce(store_handler.queue, old.queue),
+        max_attempts = coalesce(store_handler.max_attempts, old.max_attempts),
+        priority = coalesce(store_handler.priority, old.priority), registered_by = excluded.registered_by
+    where (old.queue, old.max_attempts, old.priority, old.registered_by) is distinct from (
+        coalesce(store_handler.queue, old.queue), coalesce(store_handler.max_attempts, old.max_attempts),
+        coalesce(store_handler.priority, old.priority), excluded.registered_by);
+    insert into errand.handler as old (kind, function, timeout, registered_by)
+    values (store_handler.kind, quoted, store_handler.timeout, store_handler.registered_by)
+    on conflict on constraint handler_pkey do update
+    set function = excluded.function, timeout = excluded.timeout, registered_at = now(),
+        registered_by = excluded.registered_by
+    where (old.function, old.timeout, old.registered_by)
+        is distinct from (excluded.function, excluded.timeout, excluded.registered_by);
+end
+$$;
