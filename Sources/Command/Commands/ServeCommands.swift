@@ -108,6 +108,7 @@ struct Serving {
         worker.onStandstill = { StopSignals.end(becauseOf: $0, logger) }
         worker.queues = try settings.value(.queues, parseQueues)
         worker.claimConnections = try settings.value(.claimConnections) { Int($0) }
+        worker.functionConnections = try settings.value(.functionConnections) { Int($0) }
         worker.pollInterval = try settings.value(.pollInterval) { Duration(setting: $0) }
         worker.listens = try settings.value(.listen) { Bool($0) }
         worker.lease = try settings.value(.lease) { Duration(setting: $0) }

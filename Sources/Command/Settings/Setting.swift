@@ -89,6 +89,10 @@ extension Setting {
     static let claimConnections = Setting(
         "errand.claim.connections", "ERRAND_CLAIM_CONNECTIONS", "6", expected: "a number of 1 to 1000",
         "the most database connections for claims and completions, shared by all queues", accepts: isCount)
+    static let functionConnections = Setting(
+        "errand.function.connections", "ERRAND_FUNCTION_CONNECTIONS", "2", expected: "a number of 0 to 1000",
+        "database connections that call SQL functions; 0 leaves their jobs to other workers"
+    ) { $0 == "0" || isCount($0) }
     static let storage = Setting(
         "errand.storage", "ERRAND_STORAGE", ".errand/storage", expected: "the path of a folder",
         "where photos are kept, unless STORAGE_URL is set"
@@ -210,7 +214,7 @@ extension Setting {
 
     static let all = [
         databaseURL, cellURL, apps, queues, pollInterval, listen, lease, heartbeatInterval, grace, memory, connections,
-        claimConnections,
+        claimConnections, functionConnections,
         storage,
         storageURL, storageAccessKey, storageSecretKey, storageSessionToken, push, apnsKey, apnsKeyID, apnsTeamID,
         apnsTopic, apnsServer, apnsAuthorities, fcmServiceAccount, fcmServer, fcmAuthorities, imageProcesses,

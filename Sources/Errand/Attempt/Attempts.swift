@@ -23,9 +23,12 @@ final class Attempts: Sendable {
     func take(_ jobs: [ClaimedJob], of queue: HeldJobs) -> [ClaimedJob] {
         guard !jobs.isEmpty else { return [] }
         let now = ContinuousClock.now
+        let functions = environment.functions?.entries ?? [:]
         let attempts = jobs.map { job in
             Attempt(
-                job, entry: environment.handlers[job.kind],
+                job,
+                entry: functions.isEmpty
+                    ? environment.handlers[job.kind] : functions[job.kind] ?? environment.handlers[job.kind],
                 context: JobContext(job: job, environment: environment, control: AttemptControl()), claimedAt: now)
         }
         let (dispatchers, older) = queue.add(attempts, to: running)

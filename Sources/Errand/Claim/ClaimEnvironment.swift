@@ -1,10 +1,10 @@
 import Logging
 import Postgres
+import Synchronization
 
 /// The parts of a worker that its claims and its lease use.
 final class ClaimEnvironment: Sendable {
     let configuration: WorkerConfiguration
-    let kinds: [String]
     let connections: WorkerConnections
     let identity = Identity()
     let idle: IdleState
@@ -13,6 +13,7 @@ final class ClaimEnvironment: Sendable {
     let written: WrittenCompletions
     let capacity: SharedCapacity
     let logger: Logger
+    private let known: Mutex<[String]>
 
     init(
         configuration: WorkerConfiguration, connections: WorkerConnections, stop: StopRequest, attempts: Attempts,
@@ -25,8 +26,17 @@ final class ClaimEnvironment: Sendable {
         self.written = written
         self.capacity = capacity
         self.logger = logger
-        kinds = attempts.environment.handlers.kinds.map(\.rawValue)
+        known = Mutex(attempts.environment.handlers.kinds.map(\.rawValue))
         idle = IdleState(pollInterval: configuration.pollInterval)
+    }
+
+    /// The kinds that it claims: those of its program, and with SQL functions.
+    var kinds: [String] { known.withLock(\.self) }
+
+    func set(kindsInSQL timeouts: [String: Int64]) {
+        attempts.environment.functions?.set(timeouts: timeouts)
+        let kinds = Set(attempts.environment.handlers.kinds.map(\.rawValue)).union(timeouts.keys).sorted()
+        known.withLock { $0 = kinds }
     }
 
     var metrics: WorkerMetrics? { written.metrics }

@@ -70,7 +70,7 @@ struct RoundTrip {
             RoundTripReport(finished: task.completions.count, claimed: reply?.jobs.count ?? 0, took: took))
         guard let reply else { return nil }
         queue.metrics?.claimed(reply.jobs.count, took: took)
-        return begin(reply, of: task.limit)
+        return begin(reply, of: task.limit, under: workerID)
     }
 }
 
@@ -169,7 +169,7 @@ extension RoundTrip {
         return reply
     }
 
-    private func begin(_ reply: Claim.Reply, of limit: Int) -> Int? {
+    private func begin(_ reply: Claim.Reply, of limit: Int, under workerID: Int64?) -> Int? {
         if let roomIn = reply.roomIn { environment.idle.expects(workIn: roomIn) }
         guard let observation = reply.observation else {
             queue.plan.withLock { $0.succeeded() }
@@ -183,7 +183,7 @@ extension RoundTrip {
         let hasBacklog = reply.count == limit && limit >= queue.largeClaim
         queue.plan.withLock { plan in
             plan.succeeded()
-            plan.observed(observation, hasBacklog: hasBacklog, on: lane, at: .uptime)
+            plan.observed(observation, under: workerID, hasBacklog: hasBacklog, on: lane, at: .uptime)
         }
         identity.finished(environment.attempts.take(jobs, of: queue.held))
         if hasBacklog, lane == .first { queue.backlog.raise() }

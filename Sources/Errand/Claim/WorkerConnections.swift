@@ -14,6 +14,8 @@ final class WorkerConnections: Sendable {
     let control: Database
     let controlThread = ControlThread()
     let maintenance: Database
+    /// For SQL functions; nil if this worker runs none.
+    let functions: Database?
     /// One for each of heartbeats, claims, handlers, wake-ups and maintenance. With more of them, claims and handlers
     /// are faster.
     let needed: Int
@@ -23,6 +25,8 @@ final class WorkerConnections: Sendable {
     private static let lockTimeout: Duration = .seconds(2)
     /// How long a claim waits for a connection that others use.
     private static let claimWait: Duration = .seconds(30)
+    /// How long a job waits for a connection to call its function: other calls may take up to 5 minutes each.
+    private static let functionWait: Duration = .seconds(3600)
 
     init(to database: Database, for configuration: WorkerConfiguration, logger: Logger) {
         // A claim or heartbeat that waits for a lock is retried before the statement timeout would end it.
@@ -39,6 +43,13 @@ final class WorkerConnections: Sendable {
             logger: logger)
         maintenance = Database(
             configuration: database.configuration.forOwnStatements, maximumConnections: 2, logger: logger)
+        functions =
+            configuration.functionConnections == 0
+            ? nil
+            : Database(
+                configuration: database.configuration.forOwnStatements,
+                maximumConnections: configuration.functionConnections, waitLimit: Self.functionWait, pool: "functions",
+                logger: logger)
         needed = 3 + (configuration.listens ? 1 : 0) + (configuration.maintenance ? 1 : 0)
         self.logger = logger
     }

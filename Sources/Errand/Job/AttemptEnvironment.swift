@@ -8,6 +8,8 @@ package final class AttemptEnvironment: Sendable {
     /// For the handlers' own reads and writes.
     package let database: Database
     package let handlers: Handlers
+    /// Nil if this program runs no SQL functions.
+    let functions: FunctionHandlers?
     let logger: Logger
     /// In bytes.
     let memory: AsyncSemaphore
@@ -18,10 +20,12 @@ package final class AttemptEnvironment: Sendable {
 
     /// - Parameter memory: bytes that attempts may take together.
     package init(
-        database: Database, handlers: Handlers, memory: AsyncSemaphore, commits: any CommitTickets, logger: Logger
+        database: Database, handlers: Handlers, functions: FunctionHandlers? = nil, memory: AsyncSemaphore,
+        commits: any CommitTickets, logger: Logger
     ) {
         self.database = database
         self.handlers = handlers
+        self.functions = functions
         self.memory = memory
         self.commits = commits
         tracer = InstrumentationSystem.tracerIfAny

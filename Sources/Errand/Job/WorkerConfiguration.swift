@@ -11,6 +11,9 @@ public struct WorkerConfiguration: Sendable {
     /// The most database connections for claims and completions, at least 1. All queues share them, first come, first
     /// served. A busy queue uses up to two.
     public var claimConnections = 6
+    /// The database connections that call SQL functions (`errand.put_handler`), and so how many run here at once. They
+    /// are opened when they are needed. 0: their jobs are left to other workers.
+    public var functionConnections = 2
     /// How long a worker without heartbeats keeps its jobs; at least three heartbeat intervals.
     public var lease: Duration = .seconds(20)
     /// The time between two heartbeats.

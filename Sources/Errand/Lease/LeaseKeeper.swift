@@ -22,6 +22,7 @@ struct LeaseKeeper {
     func run() async {
         var plan = HeartbeatPlan(every: environment.configuration.heartbeatInterval, at: .now)
         var serverStart: String?
+        var handlersVersion: Int64?
         var skew = ClockSkew()
         var throttle = LogThrottle()
         var ranAlone = false
@@ -30,7 +31,7 @@ struct LeaseKeeper {
         while !Task.isCancelled {
             if plan.mayTry(at: .now) {
                 do {
-                    try await keepLease(&plan, &serverStart, &skew, &reconnects, &comparison)
+                    try await keepLease(&plan, &serverStart, &handlersVersion, &skew, &reconnects, &comparison)
                 } catch {
                     // The worker has stopped: nothing has failed.
                     if Task.isCancelled { return }
@@ -49,12 +50,13 @@ struct LeaseKeeper {
     }
 
     private func keepLease(
-        _ plan: inout HeartbeatPlan, _ serverStart: inout String?, _ skew: inout ClockSkew,
+        _ plan: inout HeartbeatPlan, _ serverStart: inout String?, _ handlersVersion: inout Int64?,
+        _ skew: inout ClockSkew,
         _ reconnects: inout ReconnectCount, _ comparison: inout UnlistedJobs
     ) async throws {
         // Heartbeats come first: ids of lost claims keep their leases even if no new id can be registered.
         if plan.isDue(at: .now, isAsking: isAsking) {
-            try await sendHeartbeat(&serverStart, &skew)
+            try await sendHeartbeat(&serverStart, handlersVersion, &skew)
             reconnects.succeeded()
             plan.sent(at: .now)
             identity.heartbeats.add(1, ordering: .relaxed)
@@ -62,7 +64,9 @@ struct LeaseKeeper {
             try await comparison.run()
         }
         try await retire()
-        if identity.current == nil, !environment.stop.isMade { try await register(&serverStart, &skew) }
+        if identity.current == nil, !environment.stop.isMade {
+            try await register(&serverStart, &handlersVersion, &skew)
+        }
         plan.succeeded()
     }
 
@@ -96,18 +100,25 @@ struct LeaseKeeper {
     /// Whether only a heartbeat can find the cancellation of a running job, because notifications don't arrive.
     private var isAsking: Bool { !environment.idle.listens && running.count > 0 }
 
-    private func register(_ serverStart: inout String?, _ skew: inout ClockSkew) async throws {
+    private func register(
+        _ serverStart: inout String?, _ handlersVersion: inout Int64?, _ skew: inout ClockSkew
+    ) async throws {
         let sent = Date.now
         let time = try await control.query("select clock_timestamp()").scalar(Timestamp.self)
         skew.log(server: time, sent: sent, to: logger)
         let rows = try await control.query(
             try environment.configuration.registration(
                 of: environment.attempts.environment.handlers, earlier: identity.retiring.sorted(),
-                sharesSlots: queues.contains { $0.held.share != nil }))
-        let (id, published, started, pause) = try rows.row(of: "errand_internal.register_worker_v1").decode(
-            Int64.self, JSONB.self, String.self, Int64.self)
+                sharesSlots: queues.contains { $0.held.share != nil },
+                callsFunctions: environment.attempts.environment.functions != nil
+                    && environment.connections.granted == nil))
+        let (id, published, started, pause, kindsInSQL, version) = try rows.row(
+            of: "errand_internal.register_worker_v1"
+        ).decode(Int64.self, JSONB.self, String.self, Int64.self, JSONB.self, Int64.self)
+        environment.set(kindsInSQL: try kindsInSQL.decode([String: Int64].self))
+        handlersVersion = version
         let marks = try published.decode([String: [Int64]].self)
-        for queue in queues { queue.plan.withLock { $0.restart(at: marks[queue.name]) } }
+        for queue in queues { queue.plan.withLock { $0.register(id, at: marks[queue.name]) } }
         serverStart = started
         timers.set(pause: .microseconds(pause))
         identity.adopt(id)
@@ -121,7 +132,9 @@ struct LeaseKeeper {
     }
 
     /// - Parameter serverStart: the server start during which the marks were taken.
-    private func sendHeartbeat(_ serverStart: inout String?, _ skew: inout ClockSkew) async throws {
+    private func sendHeartbeat(
+        _ serverStart: inout String?, _ handlersVersion: Int64?, _ skew: inout ClockSkew
+    ) async throws {
         let ids = identity.all
         guard !ids.isEmpty else { return }
         let held = running.leasedJobs()
@@ -133,8 +146,8 @@ struct LeaseKeeper {
                 [ids, held.count, try JSONB(encoding: own), serverStart]))
         let received = Date.now
         guard let row = rows.first else { return }
-        let (alive, published, started, peers, pause, time) = try row.decode(
-            [Int64].self, JSONB.self, String.self, Int.self, Int64.self, Timestamp.self)
+        let (alive, published, started, peers, pause, version, time) = try row.decode(
+            [Int64].self, JSONB.self, String.self, Int.self, Int64.self, Int64.self, Timestamp.self)
         skew.log(server: time, sent: sent, received: received, to: logger)
         environment.idle.policy.withLock { $0.peers = peers }
         timers.set(pause: .microseconds(pause))
@@ -162,6 +175,10 @@ struct LeaseKeeper {
                 metadata: ["worker_id": .stringConvertible(id), "dropped": .stringConvertible(dropped)])
         }
         try await dropLost(held)
+        if version != handlersVersion, let current = identity.current {
+            logger.notice("kinds with SQL functions have changed: the worker registers anew")
+            identity.retire(current)
+        }
     }
 
     /// Stops attempts whose jobs were cancelled or rescued. It is separate from the heartbeat, which a lock on a job
@@ -216,7 +233,7 @@ struct LeaseKeeper {
             let released = try rows.scalar(Int32.self)
             identity.remove(id)
             logger.notice(
-                "left a worker id whose claim was lost",
+                "left an earlier worker id",
                 metadata: ["worker_id": .stringConvertible(id), "released": .stringConvertible(released)])
         }
     }

@@ -6,8 +6,9 @@ extension WorkerConfiguration {
     /// - Parameters:
     ///   - earlier: the process's ids that still have a lease. If one is drained, the new one is.
     ///   - sharesSlots: workers of other databases share the slots.
+    ///   - callsFunctions: it also runs the kinds whose handler is a SQL function.
     package func registration(
-        of handlers: Handlers, earlier: [Int64] = [], sharesSlots: Bool = false
+        of handlers: Handlers, earlier: [Int64] = [], sharesSlots: Bool = false, callsFunctions: Bool = false
     ) throws -> Statement {
         let queues = queues.sorted { $0.key < $1.key }
         let slots = queues.map { Int32(clamping: $0.value) }
@@ -15,12 +16,12 @@ extension WorkerConfiguration {
             """
             select *
             from errand_internal.register_worker_v1(
-                $1, $2, $3 * interval '1 microsecond', $4, $5, $6, $7, $8, $9 * interval '1 microsecond', $10)
+                $1, $2, $3 * interval '1 microsecond', $4, $5, $6, $7, $8, $9 * interval '1 microsecond', $10, $11)
             """,
             [
                 name, version, lease.wholeMicroseconds, queues.map(\.key), try handlers.known, earlier,
                 Int32(clamping: queues.reduce(0) { $0 + $1.value }), maintenance,
-                heartbeatInterval.wholeMicroseconds, sharesSlots ? nil : slots,
+                heartbeatInterval.wholeMicroseconds, sharesSlots ? nil : slots, callsFunctions,
             ])
     }
 }

@@ -25,17 +25,18 @@ struct Engine {
             HeldJobs(queue: name, slots: slots, of: capacity, waking: changed)
         }
         let written = WrittenCompletions(of: configuration, logger: logger)
+        let connections = WorkerConnections(to: database, for: configuration, logger: logger)
         let attempts = Attempts(
             of: held,
             in: AttemptEnvironment(
-                database: database, handlers: handlers, memory: capacity.memory, commits: written.counts,
-                logger: logger),
+                database: database, handlers: handlers,
+                functions: connections.functions.map { FunctionHandlers(database: $0, control: connections.control) },
+                memory: capacity.memory, commits: written.counts, logger: logger),
             watchedBy: watch)
         capacity.add(attempts.running)
         let stop = StopRequest()
         environment = ClaimEnvironment(
-            configuration: configuration,
-            connections: WorkerConnections(to: database, for: configuration, logger: logger), stop: stop,
+            configuration: configuration, connections: connections, stop: stop,
             attempts: attempts, written: written, capacity: capacity, logger: logger)
         queues = held.map { held in
             QueueClaims(of: held, batch: configuration.batch, stop: stop, metrics: written.metrics?[held.queue])
@@ -134,6 +135,7 @@ struct Engine {
             }
         }
         await connections.claims.close()
+        await connections.functions?.close()
         await connections.control.close()
         logger.info("stopped")
     }

@@ -1,0 +1,142 @@
+import Logging
+import Postgres
+import Synchronization
+
+/// The kinds whose handler is a SQL function (`errand.put_handler`), and the connections that call them.
+///
+/// What a function does and the completion of its job are one commit: `errand_internal.run_handler_v1`.
+package final class FunctionHandlers: Sendable {
+    /// Of their own, since a function may leave its session in any state.
+    private let database: Database
+    /// Ends the sessions of functions that don't stop when they are cancelled.
+    private let control: Database
+    private let found = Mutex<[JobKind: Handlers.Entry]>([:])
+
+    package init(database: Database, control: Database) {
+        self.database = database
+        self.control = control
+    }
+
+    /// The handlers by kind.
+    var entries: [JobKind: Handlers.Entry] { found.withLock(\.self) }
+
+    /// Has these kinds run from now on.
+    ///
+    /// - Parameter timeouts: the kinds, with the longest that a call may take, in milliseconds.
+    func set(timeouts: [String: Int64]) {
+        // A job is as many calls as its function wants.
+        let policy = JobPolicy(deadline: .seconds(365 * 86_400))
+        let entries = timeouts.map { kind, timeout in
+            (
+                JobKind(rawValue: kind),
+                Handlers.Entry(policy: policy) { [self] job, context in
+                    try await run(job, in: context, timeout: .milliseconds(timeout))
+                }
+            )
+        }
+        found.withLock { $0 = Dictionary(uniqueKeysWithValues: entries) }
+    }
+
+    private func run(_ job: ClaimedJob, in context: JobContext, timeout: Duration) async throws -> Outcome {
+        while true {
+            try Task.checkCancellation()
+            let ticket = context.environment.commits.begin()
+            let reply: FunctionReply
+            do {
+                reply = try await call(job, timeout: timeout)
+            } catch {
+                context.environment.commits.end(ticket)
+                guard context.interruption == nil, let error = error as? PostgresError else { throw error }
+                return try outcome(after: error, timeout: timeout)
+            }
+            if let completion = reply.completion(of: job, ticket: ticket) {
+                context.control.committed = completion
+                return .done
+            }
+            context.environment.commits.end(ticket)
+            switch reply.state {
+            case "again": continue
+            case "locked": return .snooze(for: .seconds(1))
+            default: throw CompletionRefused(isUnwanted: false)
+            }
+        }
+    }
+
+    /// Nothing is written, or it isn't known. If it is, this outcome is refused.
+    private func outcome(after error: PostgresError, timeout: Duration) throws -> Outcome {
+        if error.isStatementTimeout {
+            return .retry(
+                after: nil, reason: "deadline of \(timeout) exceeded by one call of its function",
+                cause: "deadline exceeded")
+        }
+        guard error.isTransient || error.isOutcomeUnknown else { throw error }
+        return .snooze(for: .seconds(1))
+    }
+}
+
+// MARK: - One call
+extension FunctionHandlers {
+    /// After its timeout a call is cancelled by the server. If the function catches that, its session is ended.
+    private static let patience: Duration = .seconds(5)
+
+    private func call(_ job: ClaimedJob, timeout: Duration) async throws -> FunctionReply {
+        // Numbers in its text, so that its session is found by it.
+        let text = "select * from errand_internal.run_handler_v1(\(job.workerID), \(job.id), \(job.position))"
+        return try await database.withConnection { connection in
+            do {
+                let results = try await connection.pipeline(
+                    [
+                        Statement(
+                            "select set_config('statement_timeout', $1, true)",
+                            ["\(max(1, timeout.wholeMilliseconds))"]),
+                        Statement(text),
+                    ], deadline: timeout + Self.patience)
+                try await connection.execute("discard all")
+                return try FunctionReply(results[1])
+            } catch let error as PostgresError {
+                if error.isOutcomeUnknown { try? await end(text) }
+                // A closed connection is replaced.
+                _ = try? await connection.execute("discard all")
+                throw error
+            }
+        }
+    }
+
+    private func end(_ text: String) async throws {
+        try await control.execute(
+            Statement(
+                """
+                select pg_terminate_backend(pid, 1000)
+                from pg_stat_activity
+                where usename = current_user and query = $1 and state = 'active' and pid <> pg_backend_pid()
+                """, [text]))
+    }
+}
+
+/// What errand_internal.run_handler_v1 returns.
+private struct FunctionReply {
+    let state: String
+    let outcome: AttemptOutcome?
+    let error: String?
+    let cause: String?
+    let transaction: Int64?
+    let errorID: String?
+
+    init(_ rows: Rows) throws {
+        let (state, outcome, error, cause, transaction, errorID) = try rows.row(of: "errand_internal.run_handler_v1")
+            .decode(String.self, String?.self, String?.self, String?.self, Int64?.self, String?.self)
+        self.state = state
+        self.outcome = outcome.flatMap(AttemptOutcome.init(rawValue:))
+        self.error = error
+        self.cause = cause
+        self.transaction = transaction
+        self.errorID = errorID
+    }
+
+    /// Nil if the job isn't completed.
+    func completion(of job: ClaimedJob, ticket: CommitTicket) -> Completion? {
+        guard state == "completed", let outcome, let transaction else { return nil }
+        return Completion(job: job, outcome: outcome, error: error).caused(by: cause)
+            .committed(in: .init(transaction: transaction, errorID: errorID, ticket: ticket))
+    }
+}
