@@ -18,8 +18,8 @@ final class Attempts: Sendable {
         self.queues = Dictionary(uniqueKeysWithValues: queues.map { ($0.queue, $0) })
     }
 
-    /// Takes jobs that were claimed from a queue. Their attempts begin now, or when there are slots. Returns the jobs of
-    /// older attempts that it drops, since they were claimed again.
+    /// Takes jobs that were claimed from a queue. Their attempts begin now, or when there are slots. Returns the jobs
+    /// of older attempts that it drops, since they were claimed again.
     func take(_ jobs: [ClaimedJob], of queue: HeldJobs) -> [ClaimedJob] {
         guard !jobs.isEmpty else { return [] }
         let now = ContinuousClock.now

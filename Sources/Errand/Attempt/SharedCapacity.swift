@@ -81,8 +81,8 @@ struct SlotShare: Sendable {
     /// Raised when the worker should update its share.
     let changed: Signal
 
-    /// Says what the worker runs and needs. Returns how many attempts it may begin, and the signals to raise when no lock
-    /// is held.
+    /// Says what the worker runs and needs. Returns how many attempts it may begin, and the signals to raise when no
+    /// lock is held.
     func update(running: Int, demand: Int) -> (limit: Int, others: [Signal]) {
         slots.update(index, running: running, demand: demand)
     }

@@ -2,9 +2,9 @@
 ///
 /// A pure decision: ``SharedSlots`` keeps it under its lock. Each worker holds a grant, which is the most attempts that
 /// it runs. Grants together never exceed the slots. A worker that is to release slots begins no more attempts than its
-/// limit, and releases the slots of those that run once they end. A worker that needs fewer than its share leaves the rest to the
-/// others; those that need more get the same number each. A share that isn't whole rotates, so that
-/// one slot serves any number of databases.
+/// limit, and releases the slots of those that run once they end. A worker that needs fewer than its share leaves the
+/// rest to the others; those that need more get the same number each. A share that isn't whole rotates, so that one
+/// slot serves any number of databases.
 ///
 /// A grant falls only if another worker needs the slot. So workers with little to do begin their jobs at once.
 struct SlotShares {

@@ -1,14 +1,14 @@
-/// Decides when a queue claims, and where each of its two lanes starts to read.
+/// Decides when a queue claims, and where each of its two loops starts to read.
 ///
 /// A pure decision: ``QueueClaims`` keeps it under its lock, and ``RoundTrip`` sends the claims.
 struct ClaimPlan {
     /// The two loops of a queue, each of which has a claim under way at most. Each has marks of its own, as two workers
     /// have, because a claim proves something only from its own starts on.
-    enum Lane: Int, CaseIterable { case first, second }
+    enum Loop: Int, CaseIterable { case first, second }
 
     /// The worker id whose kinds the marks are of.
     private var workerID: Int64?
-    private var marks = [LowWaterMark](repeating: LowWaterMark(), count: Lane.allCases.count)
+    private var marks = [LowWaterMark](repeating: LowWaterMark(), count: Loop.allCases.count)
     /// The last claim that read the queue returned a full large batch.
     private(set) var hasBacklog = false
     /// Whether the queue claims without a wake-up.
@@ -79,9 +79,9 @@ extension ClaimPlan {
 
     /// Takes the result of a scan ahead. Returns whether any mark moved. `now` is any monotonic clock.
     mutating func scanned(_ scan: LowWaterMark.Observation, at now: Duration) -> Bool {
-        let lane = Lane.first
-        observed(scan, under: workerID, hasBacklog: false, on: lane, at: now)
-        let starts = marks[lane.rawValue].starts
+        let loop = Loop.first
+        observed(scan, under: workerID, hasBacklog: false, on: loop, at: now)
+        let starts = marks[loop.rawValue].starts
         let hasMoved = starts != scan.starts
         let left = (scansLeft ?? 0) - (hasMoved ? 0 : 1)
         let isNear = starts.indices.allSatisfy { index in
@@ -106,26 +106,26 @@ extension ClaimPlan {
 
     /// Takes the result of a claim under a worker id. `now` is any monotonic clock.
     mutating func observed(
-        _ observation: LowWaterMark.Observation, under workerID: Int64? = nil, hasBacklog: Bool, on lane: Lane,
+        _ observation: LowWaterMark.Observation, under workerID: Int64? = nil, hasBacklog: Bool, on loop: Loop,
         at now: Duration
     ) {
         self.hasBacklog = hasBacklog
         // Earlier ids may have had other kinds.
         guard workerID == self.workerID else { return }
-        guard !marks[lane.rawValue].observe(observation, at: now) else { return }
-        for other in Lane.allCases where other != lane { marks[other.rawValue] = LowWaterMark() }
+        guard !marks[loop.rawValue].observe(observation, at: now) else { return }
+        for other in Loop.allCases where other != loop { marks[other.rawValue] = LowWaterMark() }
     }
 }
 
 // MARK: - Marks
 extension ClaimPlan {
-    /// The positions behind which a lane's next claim reads. It adopts the marks of the other lane, which
+    /// The positions behind which a loop's next claim reads. It adopts the marks of the other loop, which
     /// may have claimed alone for long.
-    mutating func starts(of lane: Lane) -> [Int64] {
-        for other in Lane.allCases where other != lane {
-            marks[lane.rawValue].catchUp(with: marks[other.rawValue].published)
+    mutating func starts(of loop: Loop) -> [Int64] {
+        for other in Loop.allCases where other != loop {
+            marks[loop.rawValue].catchUp(with: marks[other.rawValue].published)
         }
-        return marks[lane.rawValue].starts
+        return marks[loop.rawValue].starts
     }
 
     /// Marks to store for other workers: ``LowWaterMark/stored``.
@@ -135,7 +135,7 @@ extension ClaimPlan {
 
     /// Adopts marks that another worker of the same kinds has published.
     mutating func catchUp(with published: [Int64]) {
-        for lane in Lane.allCases { marks[lane.rawValue].catchUp(with: published) }
+        for loop in Loop.allCases { marks[loop.rawValue].catchUp(with: published) }
     }
 
     /// A new worker id, perhaps with other kinds: the marks start at those that another worker of these kinds has
@@ -147,15 +147,15 @@ extension ClaimPlan {
 
     /// Resets the marks, and starts at those that another worker has published, if any.
     mutating func restart(at published: [Int64]?) {
-        for lane in Lane.allCases { marks[lane.rawValue] = LowWaterMark() }
+        for loop in Loop.allCases { marks[loop.rawValue] = LowWaterMark() }
         if let published { catchUp(with: published) }
     }
 
     /// The next scan for jobs below the marks.
-    var nextScan: LowWaterMark.Scan { marks[Lane.first.rawValue].nextScan }
+    var nextScan: LowWaterMark.Scan { marks[Loop.first.rawValue].nextScan }
 
     /// Takes the lowest waiting position below each mark, nil if there is none.
     mutating func found(_ lowest: [Int64?], by scan: LowWaterMark.Scan) {
-        marks[Lane.first.rawValue].found(lowest, by: scan)
+        marks[Loop.first.rawValue].found(lowest, by: scan)
     }
 }

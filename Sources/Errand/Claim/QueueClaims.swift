@@ -6,7 +6,7 @@ import Waiting
 ///
 /// Where both locks are needed, the plan's comes first.
 final class QueueClaims: Sendable {
-    /// What the loop of the first lane does.
+    /// What the loop of the first loop does.
     enum Phase {
         case working
         /// It waits for something to do.
@@ -24,7 +24,7 @@ final class QueueClaims: Sendable {
     let phase = Mutex(Phase.working)
     /// The iterations of that loop.
     let iterations = Atomic<Int>(0)
-    /// Raised when there is enough for the second lane, when its delay should end, and when the worker stops.
+    /// Raised when there is enough for the second loop, when its delay should end, and when the worker stops.
     let backlog = Signal()
     private let batch: Int
     private let stop: StopRequest
@@ -74,7 +74,7 @@ struct RoundTripTask {
 }
 
 extension QueueClaims {
-    /// The next step of the first lane.
+    /// The next step of the first loop.
     enum Step {
         case run(RoundTripTask)
         /// Scan ahead before the next claim.
@@ -103,7 +103,7 @@ extension QueueClaims {
         }
     }
 
-    /// A large batch for the second lane; nil if the first one is enough.
+    /// A large batch for the second loop; nil if the first one is enough.
     func nextLarge() -> RoundTripTask? {
         plan.withLock { plan in
             held.state.withLock { held in
@@ -116,7 +116,7 @@ extension QueueClaims {
         }
     }
 
-    /// The number of jobs from which a claim is worth the second lane.
+    /// The number of jobs from which a claim is worth the second loop.
     var largeClaim: Int { max(1, batch / 4) }
 
     /// Whether a claim may find a job. After completions, it may find one without a wake-up.

@@ -3,7 +3,7 @@ import Postgres
 import Synchronization
 import Waiting
 
-/// Makes the round trips of one queue, in two lanes.
+/// Makes the round trips of one queue, in two loops.
 ///
 /// The first one claims all due jobs. While the queue has a backlog, the second one alternates with it, so that
 /// the server works on one batch while the worker runs another.
@@ -20,9 +20,9 @@ struct QueueLoop {
         }
     }
 
-    /// The first lane: all due work, even a single job.
+    /// The first loop: all due work, even a single job.
     private func claimAll() async {
-        let trip = RoundTrip(queue: queue, environment: environment, lane: .first)
+        let trip = RoundTrip(queue: queue, environment: environment, loop: .first)
         var backoff = Backoff()
         var reconnects = ReconnectCount(environment.metrics?.reconnects(of: "claim"))
         while true {
@@ -84,14 +84,14 @@ struct QueueLoop {
         }
     }
 
-    /// The second lane: large batches only, as long as there are any.
+    /// The second loop: large batches only, as long as there are any.
     private func claimBacklog() async {
-        let trip = RoundTrip(queue: queue, environment: environment, lane: .second)
+        let trip = RoundTrip(queue: queue, environment: environment, loop: .second)
         var backoff = Backoff()
         while true {
             await queue.backlog.wait()
             if environment.stop.isMade { return }
-            // A new worker reads once over all dead entries. If both lanes did that at the same time, each would
+            // A new worker reads once over all dead entries. If both loops did that at the same time, each would
             // mistake the other's claim for a long-running writer and rescan.
             guard queue.plan.withLock(\.stored).contains(where: { $0 > 0 }) else { continue }
             do {

@@ -7,7 +7,7 @@ import Waiting
 struct RoundTrip {
     let queue: QueueClaims
     let environment: ClaimEnvironment
-    let lane: ClaimPlan.Lane
+    let loop: ClaimPlan.Loop
 
     private var identity: Identity { environment.identity }
 
@@ -92,7 +92,7 @@ extension RoundTrip {
         return queue.plan.withLock { plan in
             Claim(
                 queue: queue.name, kinds: environment.kinds, workerID: workerID, limit: task.limit,
-                starts: plan.starts(of: lane), priorities: plan.nextPriorities(),
+                starts: plan.starts(of: loop), priorities: plan.nextPriorities(),
                 isDurable: !task.completions.isEmpty, beginsNow: task.beginsNow, takesCrashed: takesCrashed,
                 generation: generation, isSerialized: plan.isSerialized(limit: task.limit))
         }
@@ -119,8 +119,8 @@ extension RoundTrip {
     }
 
     private func ask(_ statements: [Statement]) async throws(PostgresError) -> [Rows] {
-        if lane == .first { queue.phase.withLock { $0 = .asking(since: .now) } }
-        defer { if lane == .first { queue.phase.withLock { $0 = .working } } }
+        if loop == .first { queue.phase.withLock { $0 = .asking(since: .now) } }
+        defer { if loop == .first { queue.phase.withLock { $0 = .working } } }
         return try await environment.connections.claims.pipeline(statements)
     }
 
@@ -179,14 +179,14 @@ extension RoundTrip {
         // A worker that stops begins nothing more.
         if environment.stop.isMade { (jobs, ended) = ([], ended + jobs.map(Completion.released)) }
         queue.held.state.withLock { $0.claimed(jobs, ended: ended, beginsOnly: reply.rest == .slots) }
-        // There is enough for both lanes after a full large batch.
+        // There is enough for both loops after a full large batch.
         let hasBacklog = reply.count == limit && limit >= queue.largeClaim
         queue.plan.withLock { plan in
             plan.succeeded()
-            plan.observed(observation, under: workerID, hasBacklog: hasBacklog, on: lane, at: .uptime)
+            plan.observed(observation, under: workerID, hasBacklog: hasBacklog, on: loop, at: .uptime)
         }
         identity.finished(environment.attempts.take(jobs, of: queue.held))
-        if hasBacklog, lane == .first { queue.backlog.raise() }
+        if hasBacklog, loop == .first { queue.backlog.raise() }
         // There is more, as after a full batch.
         return reply.rest == .more ? limit : reply.count
     }

@@ -36,7 +36,7 @@ final class WorkerConnections: Sendable {
         claims = Database(
             configuration: own,
             maximumConnections: min(
-                configuration.claimConnections, configuration.queues.count * ClaimPlan.Lane.allCases.count),
+                configuration.claimConnections, configuration.queues.count * ClaimPlan.Loop.allCases.count),
             eagerConnections: 2, waitLimit: Self.claimWait, pool: "claims", logger: logger)
         control = Database(
             configuration: own, maximumConnections: 1, eagerConnections: 1, pool: "control", executor: controlThread,

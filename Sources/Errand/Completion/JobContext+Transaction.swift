@@ -72,14 +72,3 @@ extension Transaction {
         }
     }
 }
-
-/// The job could not be completed in its handler's transaction, so the transaction was rolled back.
-public struct CompletionRefused: Error, Sendable, CustomStringConvertible {
-    /// True if the job's guard rejected it; false if the job was cancelled or runs on another worker.
-    public let isUnwanted: Bool
-
-    public var description: String {
-        isUnwanted
-            ? "rolled back: the job's guard rejected its completion" : "rolled back: this worker no longer owns the job"
-    }
-}

@@ -77,7 +77,7 @@ package final class FunctionHandlers: Sendable {
 // MARK: - One call
 extension FunctionHandlers {
     /// After its timeout a call is cancelled by the server. If the function catches that, its session is ended.
-    private static let patience: Duration = .seconds(5)
+    private static let closeDelay: Duration = .seconds(5)
 
     private func call(_ job: ClaimedJob, timeout: Duration) async throws -> FunctionReply {
         // Numbers in its text, so that its session is found by it.
@@ -90,7 +90,7 @@ extension FunctionHandlers {
                             "select set_config('statement_timeout', $1, true)",
                             ["\(max(1, timeout.wholeMilliseconds))"]),
                         Statement(text),
-                    ], deadline: timeout + Self.patience)
+                    ], deadline: timeout + Self.closeDelay)
                 try await connection.execute("discard all")
                 return try FunctionReply(results[1])
             } catch let error as PostgresError {

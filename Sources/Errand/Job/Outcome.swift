@@ -91,3 +91,14 @@ public struct Unavailable: Error, Sendable, CustomStringConvertible {
     /// The outcome of a job that finds this out in the transaction that completes it.
     public var outcome: Outcome { .unavailable(circuit, until: until, reason: reason) }
 }
+
+/// The job could not be completed in its handler's transaction, so the transaction was rolled back.
+public struct CompletionRefused: Error, Sendable, CustomStringConvertible {
+    /// True if the job's guard rejected it; false if the job was cancelled or runs on another worker.
+    public let isUnwanted: Bool
+
+    public var description: String {
+        isUnwanted
+            ? "rolled back: the job's guard rejected its completion" : "rolled back: this worker no longer owns the job"
+    }
+}

@@ -220,6 +220,10 @@ extension Document {
 
     /// Roles belong to the whole server.
     var after: [String] {
-        path == "deploy/README.md" ? ["drop role errand_runs, errand_watches"] : []
+        switch path {
+        case "deploy/README.md": ["drop role errand_runs, errand_watches"]
+        case "docs/sql-handlers.md": ["drop owned by shop cascade", "drop role shop"]
+        default: []
+        }
     }
 }

@@ -2,8 +2,8 @@
 -- before each call, since functions and roles change.
 --
 -- The function runs with the rights of its owner, never with those of a worker. So it is security definer with a
--- search_path of its own, and whoever has registered it belongs to the owner. registered_by is null for a function of
--- an app of errand's own.
+-- search_path of its own, and the login that has registered it belongs to the owner. registered_by is null for a
+-- function of an app of errand's own.
 -- errand: for ops, monitor
 create or replace function errand_internal.handler_problem(function text, registered_by text) returns text
 language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp as $$

@@ -5,6 +5,6 @@
 -- errand: for enqueuer
 -- errand: topic handlers
 create or replace function errand.outcome_again(state jsonb) returns errand.outcome
-language sql immutable set search_path = pg_catalog, pg_temp as $$
+language sql immutable security definer set search_path = pg_catalog, errand, pg_temp as $$
     select row('again', null, null, null, outcome_again.state)::errand.outcome
 $$;

@@ -4,6 +4,6 @@
 -- errand: for enqueuer
 -- errand: topic handlers
 create or replace function errand.outcome_done(output jsonb default null) returns errand.outcome
-language sql immutable set search_path = pg_catalog, pg_temp as $$
+language sql immutable security definer set search_path = pg_catalog, errand, pg_temp as $$
     select row('succeeded', outcome_done.output, null, null, null)::errand.outcome
 $$;

@@ -6,6 +6,6 @@
 -- errand: for enqueuer
 -- errand: topic handlers
 create or replace function errand.outcome_fail(reason text) returns errand.outcome
-language sql immutable set search_path = pg_catalog, pg_temp as $$
+language sql immutable security definer set search_path = pg_catalog, errand, pg_temp as $$
     select row('failed', null, null, outcome_fail.reason, null)::errand.outcome
 $$;

@@ -4,6 +4,6 @@
 -- errand: for enqueuer
 -- errand: topic handlers
 create or replace function errand.outcome_snooze(delay interval) returns errand.outcome
-language sql immutable set search_path = pg_catalog, pg_temp as $$
+language sql immutable security definer set search_path = pg_catalog, errand, pg_temp as $$
     select row('snoozed', null, outcome_snooze.delay, null, null)::errand.outcome
 $$;

@@ -9,7 +9,7 @@
 -- errand: for enqueuer, ops
 -- errand: topic handlers
 create or replace function errand.sqlstate_class(sqlstate text) returns text
-language sql immutable set search_path = pg_catalog, pg_temp as $$
+language sql immutable security definer set search_path = pg_catalog, errand, pg_temp as $$
     select case
         when sqlstate ~ '^(08|40|53|57P|58)' or sqlstate in ('55P03', '55006', '25006') then 'uncounted'
         when sqlstate ~ '^22' or sqlstate in ('0A000', 'P0004', 'ER413', 'ER422') then 'permanent'

@@ -7,11 +7,11 @@
 -- have left or were lost (none: start at 0). A mark is valid for every worker for as long as the server runs. started
 -- is errand_internal.server_start(), under which they were taken.
 --
--- earlier has the ids of the same process that still have a lease. If one of them is drained, so is the new one.
--- slots is how many jobs it runs at once, for errand.workers; queue_slots is the same for each of its queues, for
+-- earlier has the ids of the same process that still have a lease. If one of them is drained, so is the new one. slots
+-- is how many jobs it runs at once, for errand.workers; queue_slots is the same for each of its queues, for
 -- errand.overdue, unless other databases share them. maintains says that it also does maintenance, and
--- maintenance_pause is errand_internal.maintenance_pause. calls_functions says that it also runs the kinds whose handler
--- is a SQL function. kinds_in_sql has these with their timeouts in milliseconds, and handlers_version is
+-- maintenance_pause is errand_internal.maintenance_pause. calls_functions says that it also runs the kinds whose
+-- handler is a SQL function. kinds_in_sql has these with their timeouts in milliseconds, and handlers_version is
 -- errand_internal.handlers_version.
 --
 -- Raises ER421 if the database is a copy that nobody has adopted, ER422 for a longer lease, and ER409 as
