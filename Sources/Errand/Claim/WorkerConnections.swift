@@ -57,12 +57,17 @@ final class WorkerConnections: Sendable {
     /// How many connections all that the worker does shares; nil if each has its own.
     var granted: Int? { shared.withLock(\.self) }
 
-    /// Has all that the worker does share so many connections. Handlers have one of them, if there are two, so
-    /// that a long transaction delays no heartbeat. Nil: each has its own again.
+    /// Whether SQL functions may be called: one that takes long must not delay a heartbeat.
+    var callsFunctions: Bool { functions != nil && granted != 1 }
+
+    /// Has all that the worker does share so many connections. Handlers and SQL functions have one of them, if there
+    /// are two, so that a long transaction delays no heartbeat. Nil: each has its own again.
     func share(_ granted: Int?) async {
         shared.withLock { $0 = granted }
         guard let granted else {
-            for pool in [handlers, claims, control, maintenance] { await pool.redirect(to: nil) }
+            for pool in [handlers, claims, control, maintenance] + [functions].compactMap(\.self) {
+                await pool.redirect(to: nil)
+            }
             return
         }
         let few = Database(
@@ -70,12 +75,11 @@ final class WorkerConnections: Sendable {
             eagerConnections: max(1, granted - 1), waitLimit: Self.claimWait, pool: "control", executor: controlThread,
             logger: logger)
         for pool in [claims, control, maintenance] { await pool.redirect(to: few) }
-        await handlers.redirect(
-            to: granted == 1
-                ? few
-                : Database(
-                    configuration: handlers.configuration, maximumConnections: 1, waitLimit: Self.claimWait,
-                    logger: logger))
+        guard granted > 1 else { return await handlers.redirect(to: few) }
+        let one = Database(
+            configuration: handlers.configuration, maximumConnections: 1, waitLimit: Self.claimWait, logger: logger)
+        await handlers.redirect(to: one)
+        await functions?.redirect(to: one)
     }
 }
 

@@ -91,12 +91,12 @@ extension FunctionHandlers {
                             ["\(max(1, timeout.wholeMilliseconds))"]),
                         Statement(text),
                     ], deadline: timeout + Self.closeDelay)
-                try await connection.execute("discard all")
+                try await connection.reset()
                 return try FunctionReply(results[1])
             } catch let error as PostgresError {
                 if error.isOutcomeUnknown { try? await end(text) }
                 // A closed connection is replaced.
-                _ = try? await connection.execute("discard all")
+                try? await connection.reset()
                 throw error
             }
         }

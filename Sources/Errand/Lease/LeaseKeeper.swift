@@ -103,6 +103,7 @@ struct LeaseKeeper {
     private func register(
         _ serverStart: inout String?, _ handlersVersion: inout Int64?, _ skew: inout ClockSkew
     ) async throws {
+        let callsFunctions = environment.connections.callsFunctions
         let sent = Date.now
         let time = try await control.query("select clock_timestamp()").scalar(Timestamp.self)
         skew.log(server: time, sent: sent, to: logger)
@@ -110,13 +111,12 @@ struct LeaseKeeper {
             try environment.configuration.registration(
                 of: environment.attempts.environment.handlers, earlier: identity.retiring.sorted(),
                 sharesSlots: queues.contains { $0.held.share != nil },
-                callsFunctions: environment.attempts.environment.functions != nil
-                    && environment.connections.granted == nil))
+                callsFunctions: callsFunctions))
         let (id, published, started, pause, kindsInSQL, version) = try rows.row(
             of: "errand_internal.register_worker_v1"
         ).decode(Int64.self, JSONB.self, String.self, Int64.self, JSONB.self, Int64.self)
         environment.set(kindsInSQL: try kindsInSQL.decode([String: Int64].self))
-        handlersVersion = version
+        handlersVersion = callsFunctions ? version : nil
         let marks = try published.decode([String: [Int64]].self)
         for queue in queues { queue.plan.withLock { $0.register(id, at: marks[queue.name]) } }
         serverStart = started
@@ -175,7 +175,7 @@ struct LeaseKeeper {
                 metadata: ["worker_id": .stringConvertible(id), "dropped": .stringConvertible(dropped)])
         }
         try await dropLost(held)
-        if version != handlersVersion, let current = identity.current {
+        if handlersVersion != (environment.connections.callsFunctions ? version : nil), let current = identity.current {
             logger.notice("kinds with SQL functions have changed: the worker registers anew")
             identity.retire(current)
         }

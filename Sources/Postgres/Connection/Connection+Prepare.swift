@@ -61,6 +61,13 @@ extension Connection {
         if PQresultStatus(prepared) == PGRES_COMMAND_OK { preparedStatements.add(name, for: statement.sql) }
     }
 
+    /// Resets the session: settings, temporary objects, locks, prepared statements and all else that outlives a
+    /// transaction.
+    package func reset() async throws(PostgresError) {
+        preparedStatements = PreparedStatements()
+        try await script("discard all")
+    }
+
     /// Something between client and server loses names (26000, invalid_sql_statement_name): then none is used any more.
     func stopPreparing(after error: PostgresError) {
         guard error.sqlState == "26000" else { return }

@@ -215,14 +215,14 @@ import Testing
             try await app.handle("write", "insert into \(app.name).effect values (1);")
             try await app.act("select errand.enqueue('write')")
             try await withFunctionWorker(of: database, connections: 0) {
-                try await database.waits(for: "exists (select from errand.worker where kinds = '{noop}')")
+                try await database.waits(for: "exists (select from errand.worker where not 'write' = any (kinds))")
                 try await Task.sleep(for: .milliseconds(500))
                 #expect(try await database.count("from errand.job where state = 'available'") == 1)
             }
             try await withFunctionWorker(of: database) {
                 try await database.waits(for: "not exists (select from errand.job)")
                 try await app.act("select errand.drop_handler('write')")
-                try await database.waits(for: "exists (select from errand.worker where kinds = '{noop}')")
+                try await database.waits(for: "exists (select from errand.worker where not 'write' = any (kinds))")
                 try await app.act("select errand.enqueue('write')")
                 try await Task.sleep(for: .milliseconds(500))
                 #expect(try await database.count("from errand.job where state = 'available'") == 1)

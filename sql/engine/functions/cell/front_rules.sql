@@ -39,6 +39,8 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('adopt', 'cell', ''),
             ('cell', 'cell', ''),
             ('cell_of', 'copy', ''),
+            ('outcome_done', 'copy', ''), ('outcome_again', 'copy', ''), ('outcome_snooze', 'copy', ''),
+            ('outcome_cancel', 'copy', ''), ('outcome_fail', 'copy', ''),
             ('queues', 'merge', 'oldest_due_at counted_at paused_at'),
             ('kinds', 'merge', 'counted_at'),
             ('jobs', 'union', 'order by id desc limit 1000'),

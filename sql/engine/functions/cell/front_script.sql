@@ -16,6 +16,8 @@ begin
         raise exception 'front_script: expected a rule for each public function and view, got none for %', unknown
             using errcode = 'ER404', hint = 'Add it to errand_internal.front_rules.';
     end if;
+    -- As here, where names were made into text.
+    return next 'set local search_path = pg_catalog, errand, pg_temp';
     return next 'select errand_front.clear()';
     return query
     select statement
