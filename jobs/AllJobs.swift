@@ -2,7 +2,8 @@ import Errand
 import ErrandImages
 import ErrandStorage
 
-/// The jobs of the apps that `errand` runs, and their schedules: one line each.
+/// The jobs of the apps that `errand` runs, and their schedules: one line each. Jobs that only change the database are
+/// SQL functions: `sql/apps/<app>/seeds/handlers.sql`.
 package enum AllJobs {
     /// An app, by the name of its schema.
     package enum App: String, CaseIterable, Sendable {
@@ -21,13 +22,12 @@ package enum AllJobs {
                     ImageCompressionHandler(store: store, images: images, limit: photoLimit),
                     UploadRetryHandler(store: store),
                     ObjectRemovalHandler(store: store),
-                    RemovalCleanupHandler(),
                 ]
-            case .pairing: [InviteExpiryHandler()]
-            case .quotes: [QuoteRotationHandler(), DailyQuoteHandler(), QuoteCardHandler(images: images)]
+            case .pairing, .identity, .devices, .moments: []
+            case .quotes: [DailyQuoteHandler(), QuoteCardHandler(images: images)]
             case .events:
                 [
-                    EventPurgeHandler(keptFrom: eventsKeptFrom), EventRevealHandler(),
+                    EventPurgeHandler(keptFrom: eventsKeptFrom),
                     EventArchiveHandler(store: store), EventCodeHandler(),
                 ]
             case .activity:
@@ -36,17 +36,13 @@ package enum AllJobs {
                     ActivityPushHandler(pushes: pushes.apns),
                     ActivityCleanupHandler(),
                 ]
-            case .identity: [NumberPoolHandler()]
-            case .devices: [DevicePruneHandler()]
             case .notify:
                 [
                     NotificationAPNsHandler(pushes: pushes),
                     NotificationFCMHandler(pushes: pushes),
                     NotificationAPNsBatchHandler(pushes: pushes),
                     NotificationFCMBatchHandler(pushes: pushes),
-                    NotificationCleanupHandler(),
                 ]
-            case .moments: [MomentArrivalHandler()]
             }
         }
     }
@@ -56,21 +52,21 @@ package enum AllJobs {
         try App.allCases.filter(apps.contains).flatMap { app -> [ScheduleDefinition] in
             switch app {
             // Originals go within 15 s of the delivery of their results.
-            case .media: [try ScheduleDefinition("removal_cleanup", .every(.seconds(15)), job: RemovalCleanup())]
+            case .media: [ScheduleDefinition("removal_cleanup", .every(.seconds(15)), kind: "removal_cleanup")]
             // Often enough that most of the promised minute is left after the wait for a tick.
-            case .pairing: [try ScheduleDefinition("invite_expiry", .every(.seconds(15)), job: InviteExpiry())]
+            case .pairing: [ScheduleDefinition("invite_expiry", .every(.seconds(15)), kind: "invite_expiry")]
             case .quotes:
                 [
-                    try ScheduleDefinition("quote_rotation", .cron("7 * * * *"), job: QuoteRotation()),
+                    ScheduleDefinition("quote_rotation", .cron("7 * * * *"), kind: "quote_rotation"),
                     try ScheduleDefinition("daily_quote", .every(.seconds(15)), job: DailyQuote()),
                 ]
             // It also enqueues removals that the store refused before.
             case .events: [try ScheduleDefinition("event_purge", .every(.seconds(15)), job: EventPurge())]
             case .activity: [try ScheduleDefinition("activity_cleanup", .every(.seconds(60)), job: ActivityCleanup())]
-            case .identity: [try ScheduleDefinition("number_pool", .every(.seconds(60)), job: NumberPool())]
-            case .devices: [try ScheduleDefinition("device_prune", .every(.seconds(3600)), job: DevicePrune())]
+            case .identity: [ScheduleDefinition("number_pool", .every(.seconds(60)), kind: "number_pool")]
+            case .devices: [ScheduleDefinition("device_prune", .every(.seconds(3600)), kind: "device_prune")]
             case .notify:
-                [try ScheduleDefinition("notification_cleanup", .every(.seconds(600)), job: NotificationCleanup())]
+                [ScheduleDefinition("notification_cleanup", .every(.seconds(600)), kind: "notification_cleanup")]
             case .moments: []
             }
         }

@@ -34,10 +34,13 @@ extension TestQueue {
         return try await drained(attempts.withLock(\.self))
     }
 
+    /// Whether a job is of one of these kinds, or is handled by a SQL function.
+    private static let isKnown = "(kind = any ($1) or kind in (select handler.kind from errand.handler))"
+
     /// Jobs of these kinds that a worker would claim, or that are about to be released.
     private static let due = """
         from errand.job
-        where kind = any ($1)
+        where \(isKnown)
             and not exists (
                 select from errand.queue as existing where existing.name = queue and existing.paused_at is not null)
             and (state = 'available' or state = 'parked' and exists (
@@ -85,7 +88,7 @@ extension TestQueue {
         let isBusy = Statement(
             """
             select exists (select \(Self.due) and queue = any ($2))
-                or exists (select from errand.job where state = 'running' and kind = any ($1) and queue = any ($2))
+                or exists (select from errand.job where state = 'running' and \(Self.isKnown) and queue = any ($2))
             """, [kinds, queues])
         var idleChecks = 0
         while idleChecks < 2 {

@@ -75,3 +75,20 @@ public struct HandlerRun: Sendable {
         took = report.completion.took
     }
 }
+
+extension TestQueue {
+    /// Enqueues a job of a kind whose handler is a SQL function (`errand.put_handler`), and runs it with all else that
+    /// is due, as ``drain(within:limit:)`` does. Returns the job.
+    ///
+    /// ```swift
+    /// let job = try await test.run("expire_invites")
+    /// #expect(job.state == "succeeded")
+    /// ```
+    public func run(_ kind: JobKind, payload: JSONB = JSONB("{}")) async throws -> RecordedJob {
+        let enqueued = try await database.query(
+            Statement("select job_id from errand.enqueue($1, $2)", [kind.rawValue, payload])
+        ).scalar(Int64.self)
+        try await drain()
+        return try await job(enqueued)
+    }
+}

@@ -52,14 +52,29 @@ public struct ScheduleDefinition: Sendable {
         _ name: String, _ times: Times, job: J, missed: MissedTicks = .latest, queue: String? = nil,
         maxLateness: Duration = .seconds(60), maxCatchUp: Int = 100
     ) throws {
+        self.init(
+            name, times, kind: J.kind, payload: try JSONB(encoding: job), missed: missed,
+            queue: queue ?? J.policy.queue,
+            maxLateness: maxLateness, maxCatchUp: maxCatchUp)
+    }
+
+    /// The same for a kind that this program doesn't define, such as one whose handler is a SQL function.
+    ///
+    /// - Parameters:
+    ///   - payload: what each tick enqueues.
+    ///   - queue: default nil: the queue of the kind.
+    public init(
+        _ name: String, _ times: Times, kind: JobKind, payload: JSONB = JSONB("{}"), missed: MissedTicks = .latest,
+        queue: String? = nil, maxLateness: Duration = .seconds(60), maxCatchUp: Int = 100
+    ) {
         self.name = name
         self.times = times
+        self.kind = kind
+        self.payload = payload
         self.missed = missed
+        self.queue = queue
         self.maxLateness = maxLateness
         self.maxCatchUp = maxCatchUp
-        self.queue = queue ?? J.policy.queue
-        kind = J.kind
-        payload = try JSONB(encoding: job)
     }
 
     /// Stores the definition, and returns `created`, `changed` or `unchanged`.

@@ -15,8 +15,14 @@ import Testing
     func named() throws {
         let folder = URL(fileURLWithPath: #filePath).appending(path: "../../../../sql/apps").standardizedFileURL
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
-        let queues = try queues()
         let scripts = files?.compactMap { $0 as? URL }.filter { $0.pathExtension == "sql" } ?? []
+        var queues = try queues()
+        for script in scripts where script.lastPathComponent == "handlers.sql" {
+            let text = try String(contentsOf: script, encoding: .utf8)
+            for handler in text.matches(of: /store_handler\('(\w+)', '[^']*', '[^']*', '(\w+)'/) {
+                queues[JobKind(rawValue: String(handler.1))] = String(handler.2)
+            }
+        }
         var calls = 0
         for script in scripts {
             let text = try String(contentsOf: script, encoding: .utf8)

@@ -85,7 +85,7 @@ import Testing
 
     @Test("30 days after it was retired a device is deleted, and the record of it too")
     func prunes() async throws {
-        try await withTestQueue([DevicePruneHandler()]) { test in
+        try await withTestQueue { test in
             for number in 1...3 {
                 let device = try await test.database.register("ben", "fcm", "token-\(number)")
                 if number == 3 { break }
@@ -98,10 +98,7 @@ import Testing
                 """)
             try await test.database.execute(
                 "update devices.change set at = at - interval '30 days' where what = 'registered'")
-            try await test.queue.enqueue(DevicePrune())
-            let output = try #require(try await test.drain().attempts.first?.output)
-            let report = try JSONDecoder().decode(DevicePruneHandler.Report.self, from: Data(output.bytes))
-            #expect(report == DevicePruneHandler.Report(devices: 1, changes: 3))
+            #expect(try await test.run("device_prune").output?.text == #"{"changes": 3, "devices": 1}"#)
             #expect(
                 try await test.database.lines("select token from devices.device order by 1") == ["token-2", "token-3"])
             #expect(try await test.database.lines("select what from devices.change") == ["retired", "retired"])

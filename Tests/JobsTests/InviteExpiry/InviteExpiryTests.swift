@@ -9,7 +9,7 @@ import Testing
 @Suite("Invite expiry") struct InviteExpiryTests {
     @Test("P3: every due invite is marked, set by set, and no other one is touched")
     func marks() async throws {
-        try await withTestQueue([InviteExpiryHandler()]) { test in
+        try await withTestQueue { test in
             let database = test.database
             // Two full sets and a rest, many of them due at the same moment.
             try await database.makeInvites(10_001, due: "now() - interval '1 s' * (n % 10)")
@@ -17,21 +17,21 @@ import Testing
             let code = try await database.invite("anna")
             #expect(try await database.redeem(code, as: "ben").status == "paired")
             try await database.execute("update pairing.invite set expires_at = now() where state = 'used'")
-            let run = try await test.run(InviteExpiryHandler(), InviteExpiry())
-            #expect(try run.report() == InviteExpiryHandler.Report(expired: 10_001))
+            let run = try await test.run("invite_expiry")
+            #expect(run.output?.text == #"{"pruned": 0, "expired": 10001}"#)
             #expect(
                 try await database.lines("select state, count(*) from pairing.invite group by state order by state")
                     == ["expired|10001", "live|50", "used|1"])
-            let again = try await test.run(InviteExpiryHandler(), InviteExpiry())
-            #expect(try again.report() == InviteExpiryHandler.Report())
+            let again = try await test.run("invite_expiry")
+            #expect(again.output?.text == #"{"pruned": 0, "expired": 0}"#)
         }
     }
 
     @Test("P3: concurrent runs mark each invite once")
     func together() async throws {
-        try await withTestQueue([InviteExpiryHandler()]) { test in
+        try await withTestQueue { test in
             try await test.database.makeInvites(20_000, due: "now()")
-            for _ in 1...3 { try await test.queue.enqueue(InviteExpiry()) }
+            for _ in 1...3 { try await test.database.execute("select errand.enqueue('invite_expiry')") }
             #expect(try await test.drain().outcomes == [.succeeded, .succeeded, .succeeded])
             #expect(
                 try await test.database.number("select sum((output ->> 'expired')::int) from errand.history") == 20_000)
@@ -40,34 +40,34 @@ import Testing
 
     @Test("P3: a redemption under way isn't waited for, and its invite is marked by the next run")
     func skips() async throws {
-        try await withTestQueue([InviteExpiryHandler()]) { test in
+        try await withTestQueue { test in
             try await test.database.makeInvites(3, due: "now()")
             try await test.database.transaction { redemption in
                 try await redemption.execute("select from pairing.invite order by id limit 1 for update")
-                let run = try await test.run(InviteExpiryHandler(), InviteExpiry())
-                #expect(try run.report() == InviteExpiryHandler.Report(expired: 2))
+                let run = try await test.run("invite_expiry")
+                #expect(run.output?.text == #"{"pruned": 0, "expired": 2}"#)
             }
-            let next = try await test.run(InviteExpiryHandler(), InviteExpiry())
-            #expect(try next.report() == InviteExpiryHandler.Report(expired: 1))
+            let next = try await test.run("invite_expiry")
+            #expect(next.output?.text == #"{"pruned": 0, "expired": 1}"#)
         }
     }
 
     @Test("P3: invites that ended 30 days ago are deleted, and until then an expired code is known as that")
     func prunes() async throws {
-        try await withTestQueue([InviteExpiryHandler()]) { test in
+        try await withTestQueue { test in
             let database = test.database
             try await database.makeInvites(2_500, due: "now() - interval '32 days'")
-            let run = try await test.run(InviteExpiryHandler(), InviteExpiry())
-            #expect(try run.report() == InviteExpiryHandler.Report(expired: 2_500))
+            let run = try await test.run("invite_expiry")
+            #expect(run.output?.text == #"{"pruned": 0, "expired": 2500}"#)
             let code = try await database.lines("select code from pairing.invite order by id limit 1")[0]
             #expect(try await database.redeem(code, as: "ben").status == "expired")
             try await database.execute("update pairing.invite set ended_at = ended_at - interval '29 days'")
-            let early = try await test.run(InviteExpiryHandler(), InviteExpiry())
-            #expect(try early.report() == InviteExpiryHandler.Report())
+            let early = try await test.run("invite_expiry")
+            #expect(early.output?.text == #"{"pruned": 0, "expired": 0}"#)
             #expect(try await database.redeem(code, as: "ben").status == "expired")
             try await database.execute("update pairing.invite set ended_at = ended_at - interval '1 day'")
-            let last = try await test.run(InviteExpiryHandler(), InviteExpiry())
-            #expect(try last.report() == InviteExpiryHandler.Report(pruned: 2_500))
+            let last = try await test.run("invite_expiry")
+            #expect(last.output?.text == #"{"pruned": 2500, "expired": 0}"#)
             #expect(try await database.redeem(code, as: "ben").status == "invalid")
         }
     }

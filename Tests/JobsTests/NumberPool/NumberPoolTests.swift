@@ -8,7 +8,7 @@ import Testing
 @Suite("Number pool") struct NumberPoolTests {
     @Test("I1: the job keeps the pool as full as the setting says, batch by batch")
     func fills() async throws {
-        try await withTestQueue([NumberPoolHandler()]) { test in
+        try await withTestQueue { test in
             let database = test.database
             try await database.execute("select identity.set_pool_target(12000, 'a test')")
             #expect(try await test.drawn() == 12_000)
@@ -26,7 +26,7 @@ import Testing
 
     @Test("I1: the default is 100,000 free numbers")
     func isFilledByDefault() async throws {
-        try await withTestQueue([NumberPoolHandler()]) { test in
+        try await withTestQueue { test in
             let drawn = try await test.drawn()
             #expect(drawn == 100_000)
             #expect(try await test.database.number("select free from identity.pool_status") == 100_000)
@@ -35,10 +35,10 @@ import Testing
 
     @Test("I1: concurrent runs fill the pool once, and users who take numbers meanwhile all get one")
     func together() async throws {
-        try await withTestQueue([NumberPoolHandler()]) { test in
+        try await withTestQueue { test in
             let database = test.database
             try await database.execute("select identity.set_pool_target(20000, 'a test')")
-            for _ in 1...3 { try await test.queue.enqueue(NumberPool()) }
+            for _ in 1...3 { try await database.execute("select errand.enqueue('number_pool')") }
             async let taken: Void = withThrowingTaskGroup(of: Void.self) { group in
                 for session in 0..<4 {
                     group.addTask {
@@ -60,7 +60,7 @@ import Testing
 
     @Test("I1: a number whose transaction was rolled back is not assigned, and its row is deleted after a minute")
     func prunes() async throws {
-        try await withTestQueue([NumberPoolHandler()]) { test in
+        try await withTestQueue { test in
             let database = test.database
             try await database.execute("select identity.set_pool_target(10, 'a test')")
             _ = try await test.drawn()
@@ -99,13 +99,7 @@ import Testing
 extension TestQueue {
     /// Runs the job. Returns how many numbers it has drawn.
     fileprivate func drawn() async throws -> Int {
-        let run = try await run(NumberPoolHandler(), NumberPool())
-        guard case .done(let output?) = run.outcome else { throw UnmetReport(outcome: "\(run)") }
-        return try output.decode(NumberPoolHandler.Report.self).drawn
+        let job = try await run("number_pool")
+        return try #require(job.output).decode([String: Int].self)["drawn"] ?? -1
     }
-}
-
-/// A run with another output.
-private struct UnmetReport: Error {
-    let outcome: String
 }

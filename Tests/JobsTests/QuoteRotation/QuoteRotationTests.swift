@@ -64,17 +64,17 @@ import Testing
 
     @Test("Q3: the job writes yesterday to 8 days ahead, and those days only once")
     func writes() async throws {
-        try await withTestQueue([QuoteRotationHandler()]) { test in
+        try await withTestQueue { test in
             try await test.database.execute("delete from quotes.day")
-            let first = try await test.run(QuoteRotationHandler(), QuoteRotation())
-            #expect(try first.outcome == .done(QuoteRotationHandler.Report(written: 10)))
+            let first = try await test.run("quote_rotation")
+            #expect(first.output?.text == #"{"written": 10}"#)
             #expect(
                 try await test.database.lines(
                     """
                     select min(day) - (now() at time zone 'UTC')::date, max(day) - (now() at time zone 'UTC')::date, count(*)
                     from quotes.quote_days
                     """) == ["-1|8|10"])
-            for _ in 1...4 { try await test.queue.enqueue(QuoteRotation()) }
+            for _ in 1...4 { try await test.database.execute("select errand.enqueue('quote_rotation')") }
             #expect(try await test.drain().outcomes == Array(repeating: .succeeded, count: 4))
             #expect(try await test.database.number("select count(*) from quotes.day") == 10)
         }

@@ -1,5 +1,5 @@
--- store_handler: stores a SQL function as the handler of a kind: errand.put_handler, and with registered_by null the
--- apps of errand's own, whose functions errand_owner owns.
+-- store_handler: stores a SQL function as the handler of a kind, for errand.put_handler. With registered_by null it is
+-- one of an app of errand's own, which errand migrate registers: its owner is known only when all rights are applied.
 create or replace function errand_internal.store_handler(
     kind text, function text, timeout interval, queue text, max_attempts int, priority int, registered_by text
 ) returns void
@@ -17,18 +17,20 @@ begin
         raise exception 'put_handler: timeout: expected 1 ms to 5 min, got %', coalesce(timeout::text, 'null')
             using errcode = 'ER422', hint = 'A longer job works in batches: errand.outcome_again.';
     end if;
-    problem := errand_internal.handler_problem(store_handler.function, store_handler.registered_by);
+    problem := case
+        when registered_by is not null
+            then errand_internal.handler_problem(store_handler.function, store_handler.registered_by)
+    end;
     if problem is not null then
         raise exception 'put_handler: function: %', problem using errcode = 'ER422';
     end if;
     select * into existing from errand.kind where name = store_handler.kind for update;
-    if existing.registered_by <> coalesce(store_handler.registered_by, current_user)
+    if existing.registered_by <> store_handler.registered_by
         and to_regrole(quote_ident(existing.registered_by)) is not null
-        and not pg_has_role(
-            coalesce(store_handler.registered_by, current_user), quote_ident(existing.registered_by)::regrole, 'member')
+        and not pg_has_role(store_handler.registered_by, quote_ident(existing.registered_by)::regrole, 'member')
     then
-        raise exception 'put_handler: kind %: expected one of %, got one of %', store_handler.kind,
-            coalesce(store_handler.registered_by, current_user), existing.registered_by using errcode = 'ER409';
+        raise exception 'put_handler: kind %: expected one of %, got one of %', store_handler.kind, registered_by,
+            existing.registered_by using errcode = 'ER409';
     end if;
     select format('%I.%I', nspname, proname) into quoted
     from pg_proc as routine

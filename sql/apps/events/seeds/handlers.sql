@@ -1,0 +1,2 @@
+-- handlers: the SQL functions of this app that handle jobs.
+select errand_internal.store_handler('event_reveal', 'events.handle_reveal', '60 s', 'default', 10, 1, null);
