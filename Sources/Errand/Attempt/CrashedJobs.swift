@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Limits the crashed jobs that a worker claims, which were running in a crash of their worker: one at a time over all
-/// of its queues, or one more after the last one has run for a while.
+/// Limits the crashed jobs that the workers of a process claim, which were running in a crash of their worker: one at a
+/// time over all queues, or one more after the last one has run for a while.
 ///
 /// So the next crash adds few of them. A job that was in two crashes runs alone: the worker claims and begins nothing
 /// else until the job has completed, so that a third crash is its own.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The attempts of a worker process, begun or not.
+/// The attempts of a worker, begun or not.
 final class Running: Sendable {
     private struct State {
         /// By job id.
@@ -18,7 +18,7 @@ final class Running: Sendable {
 
     var all: [Attempt] { state.withLock(\.all) }
 
-    /// The jobs with their positions, for the heartbeat.
+    /// The jobs that need the lease, for the heartbeat: not those that their handlers' transactions complete.
     func leasedJobs() -> [ClaimedJob] {
         state.withLock { $0.attempts.values.filter { !$0.control.isCommitting }.map(\.job) }
     }

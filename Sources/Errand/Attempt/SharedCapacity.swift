@@ -1,7 +1,8 @@
 import Synchronization
 import Waiting
 
-/// What workers of several databases in one process share: the slots of each queue, and the memory of attempts.
+/// What workers of several databases in one process share: the slots of each queue, the memory of attempts, how many
+/// jobs they hold, and which of these were in a crash.
 ///
 /// ```swift
 /// let capacity = SharedCapacity(of: configuration)

@@ -39,7 +39,8 @@ struct Claim {
         var jobs: [ClaimedJob] = []
         /// Failed completions for claimed jobs whose rows can't be read.
         var unreadable: [Completion] = []
-        /// Nil if the queue is paused, its rate has no room or the lease is lost: then nothing was read.
+        /// Nil if nothing was read: the queue is paused, its rate has no room or is locked, the worker is drained, or
+        /// the lease is lost.
         var observation: LowWaterMark.Observation?
         var rest: Rest?
         /// The time until the queue's rate has room; nil if it has room, or the queue has no rate.

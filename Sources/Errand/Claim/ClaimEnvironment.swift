@@ -2,7 +2,7 @@ import Logging
 import Postgres
 import Synchronization
 
-/// The parts of a worker that its claims and its lease use.
+/// The parts of a worker that its claims, its lease and its reports use.
 final class ClaimEnvironment: Sendable {
     let configuration: WorkerConfiguration
     let connections: WorkerConnections

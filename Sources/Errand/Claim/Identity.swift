@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The worker ids of one process: the one that it claims with, and retiring ones that still need heartbeats. With them
+/// The worker ids of one worker: the one that it claims with, and retiring ones that still need heartbeats. With them
 /// the records of their claims: ``ClaimGenerations``.
 ///
 /// When the result of a claim is lost, the id may own jobs that this process doesn't know. So the process registers a

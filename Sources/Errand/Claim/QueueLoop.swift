@@ -65,8 +65,8 @@ struct QueueLoop {
             }
             if calls { Task { await callOthers() } }
         }
-        // Also if nothing could be claimed, because the queue is paused or the lease is lost: a wake-up follows when it
-        // can.
+        // Also if nothing could be claimed, because the queue is paused or its rate is locked: a wake-up or a probe
+        // follows.
         guard task.limit > 0, claimed != task.limit else { return }
         let isAwake = queue.plan.withLock { plan in
             plan.fallAsleep()

@@ -1,7 +1,7 @@
 /// Buffers the completions of a queue that are still to be written, batch by batch.
 ///
 /// A pure decision: ``HeldJobs`` keeps it under its lock, and ``RoundTrip`` writes its batches. The next batch forms
-/// while one is written: no timer delays the write of an outcome.
+/// while one is written: no timer delays the write of an outcome, unless its job is locked.
 struct CompletionBuffer {
     /// The delay before outcomes of locked jobs are written again: at first about the duration of another claim, which
     /// may have locked their rows. It doubles each time, up to `longestDelay`.
@@ -27,13 +27,13 @@ struct CompletionBuffer {
     /// Writes that are in progress.
     var writes: Int { writing.count }
 
-    /// All jobs without a written outcome.
+    /// All jobs that have ended and whose outcomes are not written.
     var jobs: [ClaimedJob] { (pending + postponed + writing.joined()).map(\.job) }
 
     /// Whether limits are still to be released for the next claim.
     var hasUnreleased: Bool { !unreleased.isEmpty }
 
-    /// Whether an outcome under this worker id is still to be written.
+    /// Whether an outcome under this worker id is still to be written, or any is being written.
     func hasUnwritten(_ workerID: Int64) -> Bool {
         !writing.isEmpty || pending.contains { $0.job.workerID == workerID }
             || postponed.contains { $0.job.workerID == workerID }

@@ -61,8 +61,14 @@ public struct ScheduleDefinition: Sendable {
     /// The same for a kind that this program doesn't define, such as one whose handler is a SQL function.
     ///
     /// - Parameters:
-    ///   - payload: what each tick enqueues.
+    ///   - name: what people see, unique in the database.
+    ///   - times: when it ticks.
+    ///   - kind: the kind of the job that each tick enqueues.
+    ///   - payload: the payload of that job. Default: an empty object.
+    ///   - missed: the policy for missed ticks. Default: the latest is enqueued.
     ///   - queue: default nil: the queue of the kind.
+    ///   - maxLateness: how late a tick may be enqueued before it counts as missed. Default 60 s.
+    ///   - maxCatchUp: the most missed ticks to enqueue, with ``MissedTicks/all``. Default 100.
     public init(
         _ name: String, _ times: Times, kind: JobKind, payload: JSONB = JSONB("{}"), missed: MissedTicks = .latest,
         queue: String? = nil, maxLateness: Duration = .seconds(60), maxCatchUp: Int = 100

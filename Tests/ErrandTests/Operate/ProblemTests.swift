@@ -66,6 +66,8 @@ import Testing
     @Test("1,500 made-up queues and kinds make metrics and health no longer than 200 do, and are counted as others")
     func bounded() async throws {
         try await withTestDatabase { database, _ in
+            // Those that the apps handle in SQL.
+            try await database.execute("delete from errand.kind")
             let worker = try await database.enter(kinds: "noop", queue: "zulu")
             try await database.execute("select errand.enqueue('noop', queue => 'zulu')")
             try await database.execute(

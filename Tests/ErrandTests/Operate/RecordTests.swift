@@ -150,7 +150,7 @@ import Testing
                 "reschedule_where('{\"kind\": \"imgae_compression\", \"queue\": \"imgaes\"}', 'x', priority => 1)",
             ] {
                 let shown = try psql("select count(*) from errand.\(call);", of: configuration, as: "errand_ops")
-                #expect(shown.contains("has named the kind 'imgae_compression'\nHINT:  Is it image_compression?"))
+                #expect(shown.contains("has named the kind 'imgae_compression'\nHINT:  Is it image_compression"))
                 #expect(shown.contains("has named the queue 'imgaes'\nHINT:  Is it images"))
             }
             let known = "select count(*) from errand.retry_where('{\"kind\": \"image_compression\"}');"

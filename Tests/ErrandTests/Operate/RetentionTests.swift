@@ -78,7 +78,7 @@ import Testing
                 try await database.execute("select errand.set_retention('nop', 'failed', '1 day', 'x')")
             }
             #expect(error?.sqlState == "ER404")
-            #expect(error?.hint == "Is it noop?")
+            #expect(error?.hint?.hasPrefix("Is it noop") == true)
             for arguments in [
                 "'noop', 'running', '1 day', 'x'", "'noop', 'failed', '1 s', 'x'", "'noop', 'failed', '11 years', 'x'",
                 "'noop', 'failed', '1 day', ''",
