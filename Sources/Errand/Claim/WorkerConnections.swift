@@ -57,6 +57,11 @@ final class WorkerConnections: Sendable {
     /// How many connections all that the worker does shares; nil if each has its own.
     var granted: Int? { shared.withLock(\.self) }
 
+    /// Closes connections that weren't used since the last call, but for one of each pool.
+    func closeUnneeded() async {
+        for pool in [claims, maintenance, functions].compactMap(\.self) { await pool.closeUnneeded() }
+    }
+
     /// Whether SQL functions may be called: one that takes long must not delay a heartbeat.
     var callsFunctions: Bool { functions != nil && granted != 1 }
 

@@ -12,7 +12,7 @@ struct WorkerReports {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(1))
             seconds += 1
-            if seconds % 30 == 0 { await environment.connections.claims.closeUnneeded() }
+            if seconds % 30 == 0 { await environment.connections.closeUnneeded() }
             sample()
             environment.written.failures.writeRest(to: environment.logger, at: .uptime)
             // A task of its own, so that a stop doesn't cancel it: what was taken out and not written would be lost.

@@ -134,6 +134,55 @@ import Testing
         }
     }
 
+    @Test("a search path that a function sets for its session finds nothing in the caller, which has more rights")
+    func searchPath() async throws {
+        try await withFunctionApp { app, database in
+            // Each name that the caller uses after the call, and may find here.
+            let name = app.name
+            for (signature, result) in [
+                ("pg_advisory_unlock_all()", "void"), ("pg_sleep(double precision)", "void"),
+                ("random()", "double precision"), ("now()", "timestamptz"),
+                ("clock_timestamp()", "timestamptz"), ("current_setting(text)", "text"),
+            ] {
+                try await app.act(
+                    """
+                    create function \(name).\(signature) returns \(result) language plpgsql as $f$
+                    begin
+                        if current_user <> '\(name)' then
+                            create table public.stolen as select * from errand.job;
+                        end if;
+                        return\(result == "void" ? "" : " null");
+                    end
+                    $f$
+                    """)
+            }
+            try await app.act(
+                """
+                create function \(name).same(a text, b text) returns boolean language plpgsql as $f$
+                begin
+                    if current_user <> '\(name)' then
+                        create table public.stolen as select * from errand.job;
+                    end if;
+                    return a operator(pg_catalog.=) b;
+                end
+                $f$
+                """)
+            try await app.act("create operator \(name).= (leftarg = text, rightarg = text, function = \(name).same)")
+            try await app.handle(
+                "attack",
+                """
+                insert into \(name).effect values ('done');
+                perform set_config('search_path', '\(name), pg_catalog', false);
+                """)
+            try await app.act("select errand.enqueue('attack')")
+            try await withFunctionWorker(of: database) {
+                try await database.waits(for: "not exists (select from errand.job)")
+            }
+            #expect(try await database.count("from pg_class where relname = 'stolen'") == 0)
+            #expect(try await database.text("select state from errand.history") == "succeeded")
+        }
+    }
+
     @Test("nothing that a function leaves in its session reaches the next one")
     func session() async throws {
         try await withFunctionApp { app, database in
