@@ -177,7 +177,10 @@ extension RoundTrip {
         }
         var (jobs, ended) = (reply.jobs, reply.unreadable)
         // A worker that stops begins nothing more.
-        if environment.stop.isMade { (jobs, ended) = ([], ended + jobs.map(Completion.released)) }
+        if environment.stop.isMade {
+            for job in jobs { environment.capacity.crashedJobs.finished(job) }
+            (jobs, ended) = ([], ended + jobs.map(Completion.released))
+        }
         queue.held.state.withLock { $0.claimed(jobs, ended: ended, beginsOnly: reply.rest == .slots) }
         // There is enough for both loops after a full large batch.
         let hasBacklog = reply.count == limit && limit >= queue.largeClaim

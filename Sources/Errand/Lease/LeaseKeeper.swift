@@ -222,13 +222,17 @@ struct LeaseKeeper {
         }
     }
 
+    /// Whether jobs of this id may still run here, or their outcomes be written. Asked in the order in which a job
+    /// passes, so that none is missed on its way.
+    private func holdsJobs(of id: Int64) -> Bool {
+        identity.generations.withLock { $0.areUnderWay(under: id) }
+            || running.jobs.contains { $0.workerID == id }
+            || queues.contains { $0.held.state.withLock { $0.completions.hasUnwritten(id) } }
+    }
+
     /// Deregisters ids of lost claims once none of their known jobs runs.
     private func retire() async throws {
-        for id in identity.retiring where !running.leasedJobs().contains(where: { $0.workerID == id }) {
-            // Jobs of a claim that is under way would run without a lease.
-            guard !identity.generations.withLock({ $0.areUnderWay(under: id) }) else { continue }
-            // After that, an outcome for this id would be refused. Asked last: an attempt that ends is added to these.
-            guard queues.allSatisfy({ !$0.held.state.withLock { $0.completions.hasUnwritten(id) } }) else { continue }
+        for id in identity.retiring where !holdsJobs(of: id) {
             let rows = try await control.query(Statement("select errand_internal.leave_v1($1, true)", [id]))
             let released = try rows.scalar(Int32.self)
             identity.remove(id)

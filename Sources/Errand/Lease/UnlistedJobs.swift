@@ -25,7 +25,7 @@ struct UnlistedJobs {
             found = []
             return
         }
-        // In the order in which a job passes: in between, it is in neither for a moment, but not twice.
+        // In the order in which a job passes, so that none is missed on its way.
         let held =
             environment.attempts.running.jobs
             + queues.flatMap { $0.held.state.withLock(\.completions.jobs) }
