@@ -41,7 +41,7 @@ package final class FunctionHandlers: Sendable {
         while true {
             try Task.checkCancellation()
             let ticket = context.environment.commits.begin()
-            let reply: FunctionReply
+            let reply: CallReply
             do {
                 reply = try await call(job, timeout: timeout)
             } catch {
@@ -79,26 +79,28 @@ extension FunctionHandlers {
     /// After its timeout a call is cancelled by the server. If the function catches that, its session is ended.
     private static let closeDelay: Duration = .seconds(5)
 
-    private func call(_ job: ClaimedJob, timeout: Duration) async throws -> FunctionReply {
+    private func call(_ job: ClaimedJob, timeout: Duration) async throws -> CallReply {
         // Numbers in its text, so that its session is found by it.
         let text = "select * from errand_internal.run_handler_v1(\(job.workerID), \(job.id), \(job.position))"
         return try await database.withConnection { connection in
-            do {
+            let result: Result<Rows, PostgresError>
+            do throws(PostgresError) {
+                let limit = Statement(
+                    "select set_config('statement_timeout', $1, true)", ["\(max(1, timeout.wholeMilliseconds))"])
                 let results = try await connection.pipeline(
-                    [
-                        Statement(
-                            "select set_config('statement_timeout', $1, true)",
-                            ["\(max(1, timeout.wholeMilliseconds))"]),
-                        Statement(text),
-                    ], deadline: timeout + Self.closeDelay)
-                try await connection.reset()
-                return try FunctionReply(results[1])
-            } catch let error as PostgresError {
+                    [limit, Statement(text)], deadline: timeout + Self.closeDelay)
+                result = .success(results[1])
+            } catch {
                 if error.isOutcomeUnknown { try? await end(text) }
-                // A closed connection is replaced.
-                try? await connection.reset()
-                throw error
+                result = .failure(error)
             }
+            do {
+                try await connection.reset()
+            } catch {
+                // A session in an unknown state serves nobody else. A closed connection is replaced.
+                await connection.close()
+            }
+            return try CallReply(result.get())
         }
     }
 
@@ -114,7 +116,7 @@ extension FunctionHandlers {
 }
 
 /// What errand_internal.run_handler_v1 returns.
-private struct FunctionReply {
+private struct CallReply {
     let state: String
     let outcome: AttemptOutcome?
     let error: String?

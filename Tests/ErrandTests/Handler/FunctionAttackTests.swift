@@ -183,6 +183,29 @@ import Testing
         }
     }
 
+    @Test("what a function sets for its session is over with its transaction, as a pooler in transaction mode needs")
+    func settings() async throws {
+        try await withFunctionApp { app, database in
+            try await app.handle(
+                "leave",
+                "perform set_config('search_path', '\(app.name)', false), set_config('work_mem', '77MB', false);")
+            let worker = try await ManualWorker(database)
+            try await app.act("select errand.enqueue('leave')")
+            let job = try #require(try await worker.claim(1, kinds: ["leave"]).first)
+            try await database.withConnection { connection in
+                let settings = Statement("select current_setting('search_path') || current_setting('work_mem')", [])
+                let before = try await connection.query(settings).scalar(String.self)
+                let state = try await connection.query(
+                    Statement(
+                        "select state from errand_internal.run_handler_v1($1, $2, $3)",
+                        [job.workerID, job.id, job.position])
+                ).scalar(String.self)
+                let after = try await connection.query(settings).scalar(String.self)
+                #expect(state == "completed" && after == before)
+            }
+        }
+    }
+
     @Test("nothing that a function leaves in its session reaches the next one")
     func session() async throws {
         try await withFunctionApp { app, database in

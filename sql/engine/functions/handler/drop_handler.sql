@@ -14,7 +14,8 @@ begin
     select * into existing from errand.handler where kind = drop_handler.kind for update;
     if not found then
         return false;
-    elsif existing.registered_by is distinct from session_user and not pg_has_role(session_user, 'errand_ops', 'member')
+    elsif existing.registered_by is distinct from session_user
+        and not coalesce(pg_has_role(session_user, to_regrole('errand_ops'), 'member'), false)
         and (existing.registered_by is null or to_regrole(quote_ident(existing.registered_by)) is not null)
     then
         raise exception 'drop_handler: kind %: expected a handler of %, got one of %', quote_literal(existing.kind),

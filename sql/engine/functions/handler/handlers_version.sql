@@ -2,5 +2,7 @@
 -- worker compares it with each heartbeat, and registers anew.
 create or replace function errand_internal.handlers_version() returns bigint
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
-    select hashtextextended(coalesce(string_agg(kind || ' ' || timeout, ' ' order by kind), ''), 0) from errand.handler
+    select hashtextextended(
+        coalesce(string_agg(kind || ' ' || extract(epoch from timeout), ' ' order by kind), ''), 0)
+    from errand.handler
 $$;

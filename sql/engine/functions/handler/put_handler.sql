@@ -1,4 +1,4 @@
--- put_handler: registers a SQL function as the handler of a kind. Every worker runs its jobs within five seconds.
+-- put_handler: registers a SQL function as the handler of a kind. Running workers know it within five seconds.
 --
 --   create function app.expire_invites(payload jsonb, state jsonb) returns errand.outcome
 --   language plpgsql security definer set search_path = pg_catalog, app, pg_temp as $f$ … $f$;

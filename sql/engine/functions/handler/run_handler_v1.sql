@@ -40,8 +40,10 @@ begin
         execute format('select * from %s($1, $2)', handler.function) into result
         using coalesce(existing.payload, errand_internal.large_payload(existing.payload_day, existing.id)),
             (select progress.state from errand.progress where progress.job_id = existing.id);
-        -- A setting that the function made without `local` outlives its own: names and operators from here on would be
-        -- found where it says, and called with the rights of this function's owner.
+        -- A setting that the function made without `local` outlives it. Names and operators from here on would be found
+        -- in its search path, and called with the rights of this function's owner. Behind a pooler in transaction mode
+        -- it would serve the worker's next transaction.
+        reset all;
         perform pg_catalog.set_config('search_path', 'pg_catalog, errand, pg_temp', true);
         outcome := coalesce(result.outcome, 'succeeded');
         error := errand_internal.commit_problem();
