@@ -42,12 +42,13 @@ package final class FunctionHandlers: Sendable {
             try Task.checkCancellation()
             let ticket = context.environment.commits.begin()
             let reply: CallReply
+            let start = ContinuousClock.now
             do {
                 reply = try await call(job, timeout: timeout)
             } catch {
                 context.environment.commits.end(ticket)
                 guard context.interruption == nil, let error = error as? PostgresError else { throw error }
-                return try outcome(after: error, timeout: timeout)
+                return try outcome(after: error, within: .now - start, timeout: timeout)
             }
             if let completion = reply.completion(of: job, ticket: ticket) {
                 context.control.committed = completion
@@ -63,8 +64,9 @@ package final class FunctionHandlers: Sendable {
     }
 
     /// Nothing is written, or it isn't known. If it is, this outcome is refused.
-    private func outcome(after error: PostgresError, timeout: Duration) throws -> Outcome {
-        if error.isStatementTimeout {
+    private func outcome(after error: PostgresError, within took: Duration, timeout: Duration) throws -> Outcome {
+        // Without a reply after its timeout, the function has caught its cancellation.
+        if error.isStatementTimeout || error.isOutcomeUnknown && took > timeout + Self.closeDelay / 2 {
             return .retry(
                 after: nil, reason: "deadline of \(timeout) exceeded by one call of its function",
                 cause: "deadline exceeded")
