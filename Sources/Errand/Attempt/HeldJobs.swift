@@ -1,7 +1,12 @@
 import Synchronization
 import Waiting
 
-/// The jobs that one queue of a worker holds, from their claim until their outcomes are taken to be written.
+/// The jobs that one queue of a worker holds, from their claim until their outcomes are taken to be written. It runs
+/// their attempts.
+///
+/// Each attempt has a task of its own, which begins immediately on the thread of its dispatcher. An attempt that never
+/// suspends ends before the next one begins, and no thread is woken for it. One that computes for long blocks one
+/// dispatcher.
 ///
 /// One lock guards ``Slots`` and ``CompletionBuffer``, because a completed attempt frees its slot and adds its
 /// completion in one step. So a stopping worker never misses a completion in between, and a job costs one lock at its
@@ -13,6 +18,9 @@ final class HeldJobs: Sendable {
     /// Raised when an attempt has completed, when a job may be due, and when the worker stops.
     let work = Signal()
     let state: Mutex<State>
+    private let environment: AttemptEnvironment
+    private let running: Running
+    private let watch: AttemptWatch
     private let capacity: SharedCapacity
 
     struct State {
@@ -21,9 +29,17 @@ final class HeldJobs: Sendable {
         fileprivate let capacity: SharedCapacity
     }
 
-    /// - Parameter sharesChanged: raised when the worker should update its share of the slots; nil: it has all of them.
-    init(queue: String, slots: Int, of capacity: SharedCapacity, waking sharesChanged: Signal? = nil) {
+    /// - Parameters:
+    ///   - sharesChanged: raised when the worker should update its share of the slots; nil: it has all of them.
+    ///   - running: the attempts of all queues.
+    init(
+        queue: String, slots: Int, of capacity: SharedCapacity, waking sharesChanged: Signal? = nil,
+        in environment: AttemptEnvironment, addingTo running: Running, watchedBy watch: AttemptWatch
+    ) {
         self.queue = queue
+        self.environment = environment
+        self.running = running
+        self.watch = watch
         self.capacity = capacity
         share = sharesChanged.flatMap { capacity[queue]?.join(waking: $0) }
         state = Mutex(State(slots: Slots(count: share == nil ? slots : 0), capacity: capacity))
@@ -35,48 +51,94 @@ extension HeldJobs {
     /// Whether a job must be alone on the worker, so that no other is claimed or begins.
     var runsAlone: Bool { capacity.crashedJobs.runsAlone }
 
-    /// Adds attempts of claimed jobs, in one step with `running`, from which an attempt may be removed at any time.
-    /// Returns how many dispatchers to add, and older attempts of the same jobs, which were removed from `running`.
-    func add(_ attempts: [Attempt], to running: Running) -> (dispatchers: Int, older: [Attempt]) {
-        state.withLock { state in
+    /// Takes jobs that were claimed. Their attempts begin now, or when there are slots. Returns older attempts of the
+    /// same jobs, which run no more: their jobs were claimed again.
+    func take(_ jobs: [ClaimedJob]) -> [Attempt] {
+        guard !jobs.isEmpty else { return [] }
+        let now = ContinuousClock.now
+        let functions = environment.functions?.entries ?? [:]
+        let attempts = jobs.map { job in
+            Attempt(
+                job, entry: functions[job.kind] ?? environment.handlers[job.kind],
+                context: JobContext(job: job, environment: environment, control: AttemptControl()), claimedAt: now)
+        }
+        let (dispatchers, older) = state.withLock { state in
+            // In one step, since an attempt may be removed from the running ones at any time.
             let older = running.insert(attempts)
             return (state.slots.add(attempts), older)
+        }
+        watch.notifyBegun()
+        dispatch(dispatchers)
+        return older
+    }
+
+    /// Begins waiting attempts in so many dispatchers.
+    func dispatch(_ dispatchers: Int) {
+        for _ in 0..<dispatchers {
+            Task {
+                while let attempt = next() { run(attempt) }
+            }
         }
     }
 
     /// The next attempt, which begins now; nil ends the dispatcher that asks.
-    func next() -> Attempt? {
+    private func next() -> Attempt? {
         state.withLock { $0.slots.next(at: .now, runsAlone: runsAlone) }
     }
 
-    /// The job that must run alone, which begins now if nothing else runs on this worker.
-    func nextAlone() -> Attempt? {
-        state.withLock { state in capacity.attempts == 1 ? state.slots.nextAlone(at: .now) : nil }
+    /// Begins the job that must run alone, if one waits and the worker holds no other job.
+    func beginAlone() {
+        let alone = state.withLock { state in capacity.attempts == 1 ? state.slots.nextAlone(at: .now) : nil }
+        if let alone { run(alone) }
     }
 
-    /// An attempt has ended: its job passes from `running` to the completions in one step, so that it is always in one
-    /// of them. Returns how many dispatchers to add; nil if the attempt was removed before.
-    func complete(_ attempt: Attempt, _ completion: Completion, from running: Running) -> Int? {
-        state.withLock { state in
+    /// Not a child of the caller's task: a handler that ignores its cancellation must not delay the worker's stop.
+    /// ``AttemptControl`` has the task.
+    private func run(_ attempt: Attempt) {
+        attempt.control.attach(
+            Task.immediate {
+                let completion = await attempt.run()
+                if !complete(attempt, completion), let commit = completion.commit {
+                    // It was abandoned while its transaction committed.
+                    environment.commits.end(commit.ticket)
+                }
+            })
+    }
+
+    /// An attempt has ended: its job passes from the running ones to the completions in one step, so that it is always
+    /// in one of them. Returns false if the attempt was removed before: then its completion is not written.
+    @discardableResult
+    func complete(_ attempt: Attempt, _ completion: Completion) -> Bool {
+        let dispatchers: Int? = state.withLock { state in
             guard running.remove(attempt) else { return nil }
             state.completions.add(completion)
             return state.remove(attempt)
         }
+        guard let dispatchers else { return false }
+        dispatch(dispatchers)
+        work.raise()
+        return true
     }
 
-    /// An attempt was dropped: there is no outcome to write. Returns how many dispatchers to add.
-    func drop(_ attempt: Attempt) -> Int {
-        state.withLock { state in
+    /// An attempt was removed from the running ones: there is no outcome to write.
+    func drop(_ attempt: Attempt) {
+        let dispatchers = state.withLock { state in
             state.release(1)
             return state.remove(attempt)
         }
+        dispatch(dispatchers)
+        work.raise()
     }
 
-    /// Removes attempts that have waited too long for their slot. They are removed under the lock, so that a slot that
-    /// becomes free meanwhile begins none of them.
-    func takeStalled(at now: ContinuousClock.Instant, isStopping: Bool) -> ArraySlice<Attempt> {
+    /// Hands back attempts that have waited too long for their slot. They are removed under the lock, so that a slot
+    /// that becomes free meanwhile begins none of them. Hands back all that wait if the worker stops or a job must run
+    /// alone.
+    func handBackStalled(at now: ContinuousClock.Instant, isStopping: Bool) {
         let runsAlone = runsAlone
-        return state.withLock { $0.slots.takeStalled(at: now, isStopping: isStopping, runsAlone: runsAlone) }
+        let stalled = state.withLock {
+            $0.slots.takeStalled(at: now, isStopping: isStopping, runsAlone: runsAlone)
+        }
+        for attempt in stalled { complete(attempt, .released(attempt.job)) }
     }
 }
 

@@ -2,8 +2,8 @@ import Foundation
 
 /// Decides which attempts of a queue run and which wait for a slot, and so how many jobs the queue may claim.
 ///
-/// A pure decision: ``HeldJobs`` keeps it under its lock, and ``Attempts`` runs its attempts. Attempts begin in
-/// order, never more than there are slots. As many tasks (dispatchers) as there are cores begin them.
+/// A pure decision: ``HeldJobs`` keeps it under its lock, and runs its attempts. Attempts begin in order, never
+/// more than there are slots. As many tasks (dispatchers) as there are cores begin them.
 struct Slots {
     /// How long a prefetched job may wait for its slot.
     static let timeout: Duration = .milliseconds(250)

@@ -10,6 +10,7 @@ final class ClaimEnvironment: Sendable {
     let idle: IdleState
     let stop: StopRequest
     let attempts: Attempts
+    let attemptEnvironment: AttemptEnvironment
     let written: WrittenCompletions
     let capacity: SharedCapacity
     let logger: Logger
@@ -17,16 +18,17 @@ final class ClaimEnvironment: Sendable {
 
     init(
         configuration: WorkerConfiguration, connections: WorkerConnections, stop: StopRequest, attempts: Attempts,
-        written: WrittenCompletions, capacity: SharedCapacity, logger: Logger
+        in attemptEnvironment: AttemptEnvironment, written: WrittenCompletions, capacity: SharedCapacity, logger: Logger
     ) {
         self.configuration = configuration
         self.connections = connections
         self.stop = stop
         self.attempts = attempts
+        self.attemptEnvironment = attemptEnvironment
         self.written = written
         self.capacity = capacity
         self.logger = logger
-        known = Mutex(attempts.environment.handlers.kinds.map(\.rawValue))
+        known = Mutex(attemptEnvironment.handlers.kinds.map(\.rawValue))
         idle = IdleState(pollInterval: configuration.pollInterval)
     }
 
@@ -34,8 +36,8 @@ final class ClaimEnvironment: Sendable {
     var kinds: [String] { known.withLock(\.self) }
 
     func set(kindsInSQL timeouts: [String: Int64]) {
-        attempts.environment.functions?.set(timeouts: timeouts)
-        let kinds = Set(attempts.environment.handlers.kinds.map(\.rawValue)).union(timeouts.keys).sorted()
+        attemptEnvironment.functions?.set(timeouts: timeouts)
+        let kinds = Set(attemptEnvironment.handlers.kinds.map(\.rawValue)).union(timeouts.keys).sorted()
         known.withLock { $0 = kinds }
     }
 

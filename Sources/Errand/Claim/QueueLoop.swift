@@ -27,8 +27,8 @@ struct QueueLoop {
         var reconnects = ReconnectCount(environment.metrics?.reconnects(of: "claim"))
         while true {
             queue.iterations.add(1, ordering: .relaxed)
-            if queue.held.share != nil { environment.attempts.start(queue.updateShare().dispatchers, of: queue.held) }
-            switch queue.next(isArmed: environment.idle.isArmed) {
+            queue.updateShare()
+            switch next() {
             case .end: return
             case .scanAhead: await scanAhead()
             case .rest(let limit): await rest(atMost: limit)
@@ -46,6 +46,48 @@ struct QueueLoop {
                 }
             }
         }
+    }
+
+    /// The next step of the first loop.
+    private enum Step {
+        case run(RoundTripTask)
+        /// Scan ahead before the next claim.
+        case scanAhead
+        /// Wait for something to do, at most for the delay of claims after a failed one.
+        case rest(atMost: Duration?)
+        /// The worker stops, and this queue has nothing left to write.
+        case end
+    }
+
+    private func next() -> Step {
+        // Whether no claim is needed before a wake-up.
+        let isArmed = environment.idle.isArmed
+        return queue.plan.withLock { plan in
+            queue.held.state.withLock { held in
+                let completions = held.takeCompletions()
+                let delay = plan.delay(at: .now)
+                let claims =
+                    delay == nil && !plan.scansAhead
+                    && Self.mayClaim(behind: completions, isArmed: isArmed, plan, held)
+                let limit = claims ? min(queue.room(held), plan.most) : 0
+                if limit > 0 { plan.asks() }
+                if limit > 0 || !completions.isEmpty { return .run(held.task(completions, limit: limit)) }
+                if environment.stop.isMade { return held.inFlight == 0 ? .end : .rest(atMost: delay) }
+                return plan.scansAhead ? .scanAhead : .rest(atMost: delay)
+            }
+        }
+    }
+
+    /// Whether a claim may find a job. After completions, it may find one without a wake-up.
+    private static func mayClaim(
+        behind completions: [Completion], isArmed: Bool, _ plan: borrowing ClaimPlan, _ held: borrowing HeldJobs.State
+    ) -> Bool {
+        if completions.isEmpty { return plan.isAwake }
+        if plan.isRefused { return false }
+        if plan.isAwake || !isArmed { return true }
+        if held.slots.beginsOnly { return true }
+        if held.completions.hasUnreleased { return true }
+        return completions.contains(where: \.mayLeaveDueJob)
     }
 
     private func rest(atMost limit: Duration?) async {
@@ -96,12 +138,25 @@ struct QueueLoop {
             guard queue.plan.withLock(\.stored).contains(where: { $0 > 0 }) else { continue }
             do {
                 // Nil: the queue is paused, its rate has no room, or the lease is lost. The first loop goes on alone.
-                while let task = queue.nextLarge(), try await trip.run(task) != nil { backoff.reset() }
+                while let task = nextLarge(), try await trip.run(task) != nil { backoff.reset() }
             } catch {
                 await recover(from: error, after: backoff.next(), at: queue.backlog)
             }
             // When the first loop stops, it waits for what this one has written.
             queue.held.work.raise()
+        }
+    }
+
+    /// A large batch for the second loop; nil if the first one is enough.
+    private func nextLarge() -> RoundTripTask? {
+        queue.plan.withLock { plan in
+            queue.held.state.withLock { held in
+                let limit = min(queue.room(held), plan.most)
+                guard plan.hasBacklog, !plan.scansAhead, !plan.isRefused, !held.completions.isIsolating,
+                    limit >= queue.largeClaim
+                else { return nil }
+                return held.task(held.takeCompletions(), limit: limit)
+            }
         }
     }
 
@@ -133,5 +188,16 @@ struct QueueLoop {
             return plan.isRefused
         }
         if !goesOn { await signal.wait(atMost: delay) }
+    }
+}
+
+extension HeldJobs.State {
+    /// The round trip that writes these completions and claims up to `limit` jobs, which are reserved.
+    fileprivate mutating func task(_ completions: [Completion], limit: Int) -> RoundTripTask {
+        let beginsNow = slots.free
+        reserve(limit)
+        return RoundTripTask(
+            completions: completions, limit: limit, beginsNow: beginsNow,
+            omitsRelease: self.completions.takeOmission())
     }
 }

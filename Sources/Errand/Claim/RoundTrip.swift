@@ -3,6 +3,17 @@ import Postgres
 import Synchronization
 import Waiting
 
+/// What one round trip is to do.
+struct RoundTripTask {
+    var completions: [Completion] = []
+    /// The most jobs to claim, for which there is room; 0 claims none.
+    var limit = 0
+    /// How many of them begin at once.
+    var beginsNow = 0
+    /// Whether to omit the release of the limits of completed jobs.
+    var omitsRelease = false
+}
+
 /// Writes completions and claims jobs in one pipeline and one commit. Only this type combines the two.
 struct RoundTrip {
     let queue: QueueClaims
@@ -188,7 +199,8 @@ extension RoundTrip {
             plan.succeeded()
             plan.observed(observation, under: workerID, hasBacklog: hasBacklog, on: loop, at: .uptime)
         }
-        identity.finished(environment.attempts.take(jobs, of: queue.held))
+        let older = queue.held.take(jobs)
+        identity.finished(environment.attempts.drop(older, because: .leaseLost))
         if hasBacklog, loop == .first { queue.backlog.raise() }
         // There is more, as after a full batch.
         return reply.rest == .more ? limit : reply.count

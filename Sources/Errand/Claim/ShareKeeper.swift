@@ -4,7 +4,6 @@ import Waiting
 /// queue's loop waits for its database.
 struct ShareKeeper {
     let queues: [QueueClaims]
-    let attempts: Attempts
     let changed: Signal
 
     /// Runs until its task is cancelled.
@@ -12,9 +11,7 @@ struct ShareKeeper {
         guard queues.contains(where: { $0.held.share != nil }) else { return }
         while !Task.isCancelled {
             for queue in queues {
-                let (dispatchers, hasMore) = queue.updateShare()
-                attempts.start(dispatchers, of: queue.held)
-                if hasMore { queue.held.work.raise() }
+                if queue.updateShare() { queue.held.work.raise() }
             }
             await changed.wait(atMost: queues.contains { $0.checksShareIn != nil } ? QueueClaims.shareCheck : nil)
         }

@@ -109,7 +109,7 @@ struct LeaseKeeper {
         skew.log(server: time, sent: sent, to: logger)
         let rows = try await control.query(
             try environment.configuration.registration(
-                of: environment.attempts.environment.handlers, earlier: identity.retiring.sorted(),
+                of: environment.attemptEnvironment.handlers, earlier: identity.retiring.sorted(),
                 sharesSlots: queues.contains { $0.held.share != nil },
                 callsFunctions: callsFunctions))
         let (id, published, started, pause, kindsInSQL, version) = try rows.row(

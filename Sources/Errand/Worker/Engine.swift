@@ -21,23 +21,24 @@ struct Engine {
         if let cell = configuration.cell { logger[metadataKey: "cell"] = "\(cell)" }
         let capacity = shared ?? SharedCapacity(of: configuration)
         let changed = shared == nil ? nil : sharesChanged
-        let held = configuration.queues.sorted { $0.key < $1.key }.map { name, slots in
-            HeldJobs(queue: name, slots: slots, of: capacity, waking: changed)
-        }
         let written = WrittenCompletions(of: configuration, logger: logger)
         let connections = WorkerConnections(to: database, for: configuration, logger: logger)
-        let attempts = Attempts(
-            of: held,
-            in: AttemptEnvironment(
-                database: database, handlers: handlers,
-                functions: connections.functions.map { FunctionHandlers(database: $0, control: connections.control) },
-                memory: capacity.memory, commits: written.counts, logger: logger),
-            watchedBy: watch)
-        capacity.add(attempts.running)
+        let attemptEnvironment = AttemptEnvironment(
+            database: database, handlers: handlers,
+            functions: connections.functions.map { FunctionHandlers(database: $0, control: connections.control) },
+            memory: capacity.memory, commits: written.counts, logger: logger)
+        let running = Running()
+        capacity.add(running)
+        let held = configuration.queues.sorted { $0.key < $1.key }.map { [watch] name, slots in
+            HeldJobs(
+                queue: name, slots: slots, of: capacity, waking: changed, in: attemptEnvironment, addingTo: running,
+                watchedBy: watch)
+        }
         let stop = StopRequest()
         environment = ClaimEnvironment(
             configuration: configuration, connections: connections, stop: stop,
-            attempts: attempts, written: written, capacity: capacity, logger: logger)
+            attempts: Attempts(running, of: held), in: attemptEnvironment, written: written, capacity: capacity,
+            logger: logger)
         queues = held.map { held in
             QueueClaims(of: held, batch: configuration.batch, stop: stop, metrics: written.metrics?[held.queue])
         }
@@ -70,7 +71,7 @@ struct Engine {
         let lease = LeaseKeeper(environment: environment, queues: queues, watch: watch, timers: timers)
         let wakeup = Wakeup(environment: environment, queues: queues, watch: watch)
         let polling = IdlePolling(environment: environment, queues: queues, timer: timers.short)
-        let shares = ShareKeeper(queues: queues, attempts: environment.attempts, changed: sharesChanged)
+        let shares = ShareKeeper(queues: queues, changed: sharesChanged)
         let scan = MarkScan(environment: environment, queues: queues)
         await withTaskGroup { group in
             group.addTask(executorPreference: connections.controlThread) { await lease.run() }

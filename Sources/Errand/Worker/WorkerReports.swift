@@ -32,7 +32,7 @@ struct WorkerReports {
 
     private func sample() {
         environment.metrics?.running(environment.attempts.running.leasedJobs())
-        environment.metrics?.memory(of: environment.attempts.environment.memory)
+        environment.metrics?.memory(of: environment.attemptEnvironment.memory)
     }
 
     private func writeCounts() async {
@@ -51,7 +51,7 @@ struct WorkerReports {
     }
 
     private func writeProgress() async {
-        let progress = environment.attempts.environment.progress
+        let progress = environment.attemptEnvironment.progress
         guard !progress.isEmpty else { return }
         let reports = progress.take(running: Set(environment.attempts.running.leasedJobs().map(\.id)))
         guard !reports.isEmpty else { return }

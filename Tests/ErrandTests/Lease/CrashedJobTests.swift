@@ -169,9 +169,11 @@ import Testing
     @Test("a worker's lost attempt is dropped, but not its newer attempt of the job")
     func newerAttempt() throws {
         let samples = try SampleAttempts()
-        let queue = HeldJobs(queue: "default", slots: 1, of: SharedCapacity(of: .withoutMaintenance))
-        let attempts = Attempts(of: [queue], in: samples.environment, watchedBy: AttemptWatch())
-        let running = attempts.running
+        let running = Running()
+        let queue = HeldJobs(
+            queue: "default", slots: 1, of: SharedCapacity(of: .withoutMaintenance), in: samples.environment,
+            addingTo: running, watchedBy: AttemptWatch())
+        let attempts = Attempts(running, of: [queue])
         let first = samples.attempt(.sample(1, position: 1))
         #expect(running.insert([first]).isEmpty)
         let held = running.leasedJobs()
