@@ -12,8 +12,7 @@ package enum AllJobs {
 
     package static func handlers(
         of apps: Set<App> = Set(App.allCases), store: any ObjectStore, images: ImageProcessPool,
-        pushes: PushServices,
-        eventsKeptFrom: EventsKeptFrom = .end, photoLimit: Int = 200 << 20
+        pushes: PushServices, photoLimit: Int = 200 << 20
     ) -> [any JobHandler] {
         App.allCases.filter(apps.contains).flatMap { app -> [any JobHandler] in
             switch app {
@@ -26,16 +25,9 @@ package enum AllJobs {
             case .pairing, .identity, .devices, .moments: []
             case .quotes: [DailyQuoteHandler(), QuoteCardHandler(images: images)]
             case .events:
-                [
-                    EventPurgeHandler(keptFrom: eventsKeptFrom),
-                    EventArchiveHandler(store: store), EventCodeHandler(),
-                ]
+                [EventArchiveHandler(store: store), EventCodeHandler()]
             case .activity:
-                [
-                    ActivityEndHandler(pushes: pushes.apns),
-                    ActivityPushHandler(pushes: pushes.apns),
-                    ActivityCleanupHandler(),
-                ]
+                [ActivityEndHandler(pushes: pushes.apns), ActivityPushHandler(pushes: pushes.apns)]
             case .notify:
                 [
                     NotificationAPNsHandler(pushes: pushes),
@@ -61,8 +53,8 @@ package enum AllJobs {
                     try ScheduleDefinition("daily_quote", .every(.seconds(15)), job: DailyQuote()),
                 ]
             // It also enqueues removals that the store refused before.
-            case .events: [try ScheduleDefinition("event_purge", .every(.seconds(15)), job: EventPurge())]
-            case .activity: [try ScheduleDefinition("activity_cleanup", .every(.seconds(60)), job: ActivityCleanup())]
+            case .events: [ScheduleDefinition("event_purge", .every(.seconds(15)), kind: "event_purge")]
+            case .activity: [ScheduleDefinition("activity_cleanup", .every(.seconds(60)), kind: "activity_cleanup")]
             case .identity: [ScheduleDefinition("number_pool", .every(.seconds(60)), kind: "number_pool")]
             case .devices: [ScheduleDefinition("device_prune", .every(.seconds(3600)), kind: "device_prune")]
             case .notify:

@@ -16,8 +16,6 @@ struct JobServices: Sendable {
     private let pushes: PushServices
     private let apps: Set<AllJobs.App>
     private let photoLimit: Int
-    private let keptFrom: EventsKeptFrom
-    private let noopMayCrash: Bool
 
     /// Opens no connection.
     init(_ environment: Environment) throws {
@@ -25,14 +23,12 @@ struct JobServices: Sendable {
         let processes = try environment.settings.value(.imageProcesses) { Int($0) }
         images = ImageProcessPool(.init(processes: processes), logger: environment.logger)
         photoLimit = try environment.settings.value(.imageLimit, parseBytes)
-        keptFrom = try environment.settings.value(.eventsKeptFrom) { EventsKeptFrom(rawValue: $0) }
         pushes = try environment.settings.pushServices(environment.logger).measured
         // Gauges of each process, which show if one worker lacks the credentials.
         for (service, route) in [("apns", pushes.apns.route), ("fcm", pushes.fcm.route)] {
             Gauge(label: "errand_push_route", dimensions: [("service", service), ("route", route.rawValue)]).record(1)
         }
         apps = try environment.jobApps()
-        noopMayCrash = try environment.settings.value(.noopCrash) { $0 == "allow" }
     }
 
     /// The handlers for the jobs of a cell. Opens no connection.
@@ -40,10 +36,7 @@ struct JobServices: Sendable {
         let store = MeasuredStore(
             try environment.settings.objectStore(environment.storeIdentity(of: cell.configuration)))
         let handlers = Handlers(
-            AllJobs.handlers(
-                of: apps, store: store, images: images, pushes: pushes, eventsKeptFrom: keptFrom, photoLimit: photoLimit
-            ),
-            noopMayCrash: noopMayCrash)
+            AllJobs.handlers(of: apps, store: store, images: images, pushes: pushes, photoLimit: photoLimit))
         return CellHandlers(all: handlers, store: store, needsStore: apps.contains(.media))
     }
 

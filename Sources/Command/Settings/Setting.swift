@@ -79,10 +79,6 @@ extension Setting {
         "errand.memory", "ERRAND_MEMORY", nil, expected: "a size such as 512MB or 2GB",
         "memory that running jobs may take together, as declared by them; unset: 512MB, and 64MB for each processor"
     ) { parseBytes($0) != nil }
-    static let noopCrash = Setting(
-        "errand.noop.crash", "ERRAND_NOOP_CRASH", "refuse", expected: "refuse or allow",
-        "whether a noop job may end its worker by {\"crash\": true}; for fault tests only"
-    ) { ["refuse", "allow"].contains($0) }
     static let connections = Setting(
         "errand.connections", "ERRAND_CONNECTIONS", "4", expected: "a number of 1 to 1000",
         "database connections for handlers", accepts: isCount)
@@ -183,10 +179,6 @@ extension Setting {
         expected: "addresses such as 127.0.0.1,10.0.0.0/8",
         "the addresses of such proxies; from others, the header counts for nothing"
     ) { parseAddressRanges($0) != nil }
-    static let eventsKeptFrom = Setting(
-        "errand.events.kept.from", "ERRAND_EVENTS_KEPT_FROM", "end", expected: "end or start",
-        "start of the days after which an event is purged; the same for all workers"
-    ) { EventsKeptFrom(rawValue: $0) != nil }
     static let logLevel = Setting(
         "errand.log.level", "ERRAND_LOG_LEVEL", "info",
         expected: "trace, debug, info, notice, warning, error or critical", "lowest log level that is written"
@@ -218,8 +210,7 @@ extension Setting {
         storage,
         storageURL, storageAccessKey, storageSecretKey, storageSessionToken, push, apnsKey, apnsKeyID, apnsTeamID,
         apnsTopic, apnsServer, apnsAuthorities, fcmServiceAccount, fcmServer, fcmAuthorities, imageProcesses,
-        imageLimit, webAddress, webPage, webPasswords, webTokens, webProxyHeader, webProxyAddresses, eventsKeptFrom,
-        noopCrash,
+        imageLimit, webAddress, webPage, webPasswords, webTokens, webProxyHeader, webProxyAddresses,
         logLevel, logFormat, logErrors, traceEndpoint, traceHeaders, serviceName,
     ]
 

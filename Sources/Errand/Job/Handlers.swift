@@ -20,12 +20,9 @@ public struct Handlers: Sendable {
 
     /// The built-in kind `noop` is always included.
     ///
-    /// - Parameters:
-    ///   - handlers: at most one for each kind.
-    ///   - noopMayCrash: whether `{"crash": true}` ends the process. Any client that may enqueue can then end every
-    ///     worker.
-    public init(_ handlers: [any JobHandler] = [], noopMayCrash: Bool = false) {
-        add(NoopHandler(mayCrash: noopMayCrash))
+    /// - Parameter handlers: at most one for each kind.
+    public init(_ handlers: [any JobHandler] = []) {
+        add(NoopHandler())
         for handler in handlers { add(handler) }
     }
 

@@ -59,7 +59,7 @@ import Testing
             ("ERRAND_CONNECTIONS", "0"),
             ("ERRAND_CONNECTIONS", "four"), ("ERRAND_STORAGE", ""), ("ERRAND_IMAGE_PROCESSES", "1001"),
             ("ERRAND_LOG_LEVEL", "loud"), ("ERRAND_LOG_FORMAT", "xml"), ("ERRAND_MEMORY", "lots"),
-            ("ERRAND_MEMORY", "0MB"), ("ERRAND_IMAGE_LIMIT", "200"), ("ERRAND_EVENTS_KEPT_FROM", "begin"),
+            ("ERRAND_MEMORY", "0MB"), ("ERRAND_IMAGE_LIMIT", "200"),
         ])
     func malformed(variable: String, text: String) throws {
         let setting = try #require(Setting.all.first { $0.variable == variable })

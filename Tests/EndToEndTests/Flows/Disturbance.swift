@@ -54,7 +54,7 @@ enum Disturbance: String, CaseIterable, Sendable {
             update events.event
             set starts_at = starts_at - interval '17 days', ends_at = ends_at - interval '17 days'
             where id = \(event);
-            select events.purge_due_v1('end');
+            select events.purge_due_v1();
             select media.enqueue_removals_v1()
             """
         case .revealMoved: "select events.edit(\(event), '\(cast.anna)', reveal_at => now() + interval '2 hours')"

@@ -124,17 +124,6 @@ struct ProbeHandler: JobHandler {
         }
     }
 
-    @Test("a noop job that requests a crash fails for good if the worker doesn't allow it")
-    func refusesToCrash() async throws {
-        try await withWorker { database, _ in
-            try await database.execute(#"select errand.enqueue('noop', '{"crash": true}')"#)
-            #expect(try await database.becomes("exists (select from errand.failed)"))
-            #expect(
-                try await database.word("select error from errand.failed")
-                    == "asked to crash, which this worker doesn't allow")
-        }
-    }
-
     @Test("a payload that does not match its kind fails immediately, with the field's name")
     func unfitPayload() async throws {
         try await withWorker { database, _ in

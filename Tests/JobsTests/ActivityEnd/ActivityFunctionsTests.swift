@@ -189,7 +189,7 @@ import Testing
     @Test(
         "an activity that has lost its job gets another one, once; one whose 8 hours are over is ended with the reason")
     func repairs() async throws {
-        try await withTestQueue([ActivityCleanupHandler()]) { test in
+        try await withTestQueue([]) { test in
             let database = test.database
             let soon = try await database.startActivity()
             let late = try await database.startActivity()
@@ -205,8 +205,8 @@ import Testing
                     set state = 'ended', ended_at = now() - interval '30 days', end_reason = 'x'
                     where id = $1
                     """, [ended]))
-            let run = try await test.run(ActivityCleanupHandler(), ActivityCleanup())
-            #expect(try run.report() == ActivityCleanupHandler.Report(fixed: 1, closed: 1, pruned: 1))
+            let run = try await test.run("activity_cleanup")
+            #expect(run.output?.text == #"{"fixed": 1, "closed": 1, "pruned": 1}"#)
             #expect(
                 try await database.lines(
                     "select unique_key, run_at > now() + interval '8 minutes' from errand.job where kind = 'activity_end'"
@@ -215,8 +215,8 @@ import Testing
             #expect(try await database.state(of: over) == "ended|its 8 hours were over: no push was answered")
             #expect(try await database.changes(of: soon) == ["started", "fixed"])
             #expect(try await database.changes(of: late) == ["started"])
-            let again = try await test.run(ActivityCleanupHandler(), ActivityCleanup())
-            #expect(try again.report() == ActivityCleanupHandler.Report())
+            let again = try await test.run("activity_cleanup")
+            #expect(again.output?.text == #"{"fixed": 0, "closed": 0, "pruned": 0}"#)
         }
     }
 }

@@ -131,7 +131,7 @@ import Testing
 
             if call == "purge" {
                 try await database.letEnd(event)
-                try await database.execute("select events.purge_due_v1('end')")
+                try await database.execute("select events.purge_due_v1()")
                 try await database.execute("select errand.enqueue('object_removal')")
             } else {
                 try await database.execute(Statement("select \(call)"))

@@ -35,7 +35,8 @@ import Testing
             #expect(
                 try await database.lines("select purge_at = ends_at + interval '192 hours' from events.event_status")
                     == ["true", "true", "true", "true"])
-            #expect(try await purge(test, from: .start).events == 2)
+            try await database.execute("select events.set_kept_from('start', 'our terms')")
+            #expect(try await purge(test).events == 2)
             #expect(try await left(database) == [live, long])
             #expect(
                 try await database.lines(
@@ -78,7 +79,7 @@ import Testing
                 "select result_key from events.event_photo_status where event_id = '\(live)'")
             try await database.letEnd(over)
 
-            #expect(try await purge(test) == .init(events: 1, photos: 4, areObjectsDue: true))
+            #expect(try await purge(test) == .init(events: 1, photos: 4, are_objects_due: true))
             #expect(try await test.drain().outcomes == [.succeeded])
             // Registered objects are removed at once. Objects of running uploads are removed by a later listing.
             #expect(try await store.all() == (keysOfLive + resultsOfLive + [stray.text]).sorted())
@@ -196,7 +197,7 @@ import Testing
             try await addDelivered("1.jpg", to: event, database, store)
             try await database.letEnd(event)
             proxy.stop()
-            #expect(try await purge(test) == .init(events: 1, photos: 1, areObjectsDue: true))
+            #expect(try await purge(test) == .init(events: 1, photos: 1, are_objects_due: true))
             #expect(try await database.number("select count(*) from events.event") == 0)
             let run = try await test.run(ObjectRemovalHandler(store: store), ObjectRemoval())
             #expect(run.attemptOutcome == .parked)
@@ -260,7 +261,7 @@ import Testing
             let ids = try taken.map { try $0.decode(Int64.self, String.self).0 }
             _ = try await store.delete(try taken.map { try ObjectKey(try $0.decode(Int64.self, String.self).1) })
             let early = try await test.run(ObjectRemovalHandler(store: store), ObjectRemoval())
-            #expect(try report(of: early) == ObjectRemovalHandler.Report())
+            #expect(try early.report() == ObjectRemovalHandler.Report())
             try await database.ageRemovals(by: 60)
             #expect(try await database.number("select count(*) from media.removals_v1(100)") == 10)
             // Another purge owns the rows now. A removed object counts once, whichever purge reports it.
@@ -304,23 +305,12 @@ import Testing
 // MARK: - Helpers
 extension EventPurgeTests {
     private func handlers(_ store: any ObjectStore) -> [any JobHandler] {
-        [EventPurgeHandler(keptFrom: .end), ObjectRemovalHandler(store: store)]
+        [ObjectRemovalHandler(store: store)]
     }
 
+    /// Runs the job `event_purge`, and no other.
     @discardableResult
-    private func purge(_ test: TestQueue, from keptFrom: EventsKeptFrom = .end) async throws -> EventPurgeHandler.Report
-    {
-        try report(of: await test.run(EventPurgeHandler(keptFrom: keptFrom), EventPurge()))
-    }
-
-    private func report<Report: Decodable>(of run: HandlerRun) throws -> Report {
-        guard case .done(let output?) = run.outcome else { throw Unfinished(run: "\(run)") }
-        return try output.decode(Report.self)
-    }
-
-    private struct Unfinished: Error {
-        let run: String
-    }
+    private func purge(_ test: TestQueue) async throws -> PurgeReport { try await test.database.purgeEvents() }
 
     private func left(_ database: Database) async throws -> [UUID] {
         try await database.query("select id from events.event order by created_at").column(0, as: UUID.self)

@@ -42,7 +42,7 @@ import Testing
             let purge: Task<Void, any Error> = try await database.transaction { completing in
                 try await completing.execute(
                     Statement("select media.compressed_v1($1, 'photos/1.jpg', '{}', '\\x0405')", [photo]))
-                let purge = Task { _ = try await database.execute("select events.purge_due_v1('end')") }
+                let purge = Task { _ = try await database.execute("select events.purge_due_v1()") }
                 let waits = """
                     exists (
                         select from pg_stat_activity
@@ -130,7 +130,7 @@ import Testing
 
     private func purge(_ event: UUID, _ database: Database) async throws {
         try await database.letEnd(event)
-        #expect(try await database.number("select count(*) from events.purge_due_v1('end')") == 1)
+        #expect(try await database.number("select count(*) from events.purge_due_v1()") == 1)
         try await database.execute("select errand.enqueue('object_removal')")
     }
 

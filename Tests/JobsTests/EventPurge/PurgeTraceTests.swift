@@ -52,7 +52,7 @@ import Testing
             )
             isBroken.withLock { $0 = false }
             try await database.letEnd(event)
-            #expect(try await database.number("select count(*) from events.purge_due_v1('end')") == 1)
+            #expect(try await database.number("select count(*) from events.purge_due_v1()") == 1)
             for _ in 1...2 {
                 try await database.ageRemovals()
                 try await database.execute("select errand.enqueue('object_removal')")

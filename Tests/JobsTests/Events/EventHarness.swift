@@ -8,7 +8,27 @@ import Testing
 
 @testable import Jobs
 
+/// What the job `event_purge` returns.
+struct PurgeReport: Decodable, Equatable {
+    var events: Int
+    var photos: Int
+    var are_objects_due: Bool
+}
+
 extension Database {
+    /// Calls the handler of `event_purge`, as a worker does, until nothing is due. Returns its output.
+    @discardableResult
+    func purgeEvents() async throws -> PurgeReport {
+        var state: JSONB?
+        while true {
+            let (next, output) = try await query(
+                Statement("select state, output from events.handle_purge('{}', $1)", [state])
+            ).row(of: "events.handle_purge").decode(JSONB?.self, JSONB?.self)
+            if let output { return try output.decode(PurgeReport.self) }
+            state = next
+        }
+    }
+
     /// An event that has begun, with its host anna and these participants.
     ///
     /// - Parameter reveal: the seconds until its photos are revealed; nil for one without a reveal.

@@ -189,7 +189,7 @@ import Testing
                 }
             }
             try await database.letEnd(over)
-            #expect(try await database.number("select count(*) from events.purge_due_v1('end')") == 1)
+            #expect(try await database.number("select count(*) from events.purge_due_v1()") == 1)
             #expect(
                 try await database.lines(
                     "select count(*), bool_and(key like '\(Database.key("%", in: live))') from media.upload")
@@ -233,7 +233,8 @@ import Testing
                 ("events.add_photo('\(id)', 'anna', 'events/\(id)/')", "ER422"),
                 ("events.add_photo('\(id)', 'anna', null)", "ER422"),
                 ("events.add_photo('\(id)', 'ben', 'events/\(id)/1.jpg')", "ER409"),
-                ("events.purge_due_v1('middle')", "ER422"), ("events.purge_due_v1(null)", "ER422"),
+                ("events.set_kept_from('middle', 'x')", "ER422"), ("events.set_kept_from(null, 'x')", "ER422"),
+                ("events.set_kept_from('start', '')", "ER422"),
                 ("media.remove_folder('events', 'x')", "ER422"), ("media.remove_folder('/', 'x')", "ER422"),
             ] {
                 let error = await #expect(throws: PostgresError.self, "\(call)") {

@@ -151,16 +151,14 @@ comment on column events.archive.contents is
 
 create table events.rule (
     is_only boolean not null default true,
-    told_at timestamptz not null default clock_timestamp(),
     kept_from text not null,
     constraint rule_pkey primary key (is_only),
     constraint rule_only check (is_only),
     constraint rule_kept_from check (kept_from in ('end', 'start'))
 );
 comment on table events.rule is
-    'One row: from when the days until a purge count, as last told by the workers (ERRAND_EVENTS_KEPT_FROM)';
+    'One row: from when the days until a purge count (events.set_kept_from)';
 comment on column events.rule.is_only is 'true: allows one row';
-comment on column events.rule.told_at is 'when it last changed';
 comment on column events.rule.kept_from is 'end or start of the event';
 insert into events.rule (kept_from) values ('end');
 
