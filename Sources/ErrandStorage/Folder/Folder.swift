@@ -48,7 +48,8 @@ extension Folder {
         let opened = openat(descriptor, name, Self.flags | O_NOFOLLOW)
         if opened >= 0 { return Folder(descriptor: opened, path: "\(path)\(name)/") }
         let number = errno
-        if let type = try type(of: name), type == S_IFLNK || making {
+        // A folder: it was removed after the mkdir, and another task has made it again.
+        if let type = try type(of: name), type == S_IFLNK || making && type != S_IFDIR {
             throw StorageError(.denied, "\(path)\(name) is no folder")
         }
         throw StorageError(errno: number, path + name)
