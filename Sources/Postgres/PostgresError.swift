@@ -56,6 +56,13 @@ public struct PostgresError: Error, Sendable {
         }
     }
 
+    /// Whether the server refused a value that it was sent: class 22 (data), 23 (constraints), 54 (limits), P0 (raised)
+    /// or Errand's own.
+    package var concernsValue: Bool {
+        sqlState.map { state in ["22", "23", "54", "P0", "ER"].contains { state.hasPrefix($0) } && !isTransient }
+            ?? false
+    }
+
     /// Whether the server ended the statement because of a timeout or a cancellation.
     package var isStatementTimeout: Bool { sqlState == "57014" }
 

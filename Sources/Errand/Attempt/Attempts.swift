@@ -1,4 +1,4 @@
-/// Stops the attempts of a worker, in all its queues: ``HeldJobs`` runs them.
+/// What concerns the attempts of all queues of a worker, above all to stop them: ``HeldJobs`` runs them.
 struct Attempts {
     let running: Running
     private let queues: [String: HeldJobs]

@@ -51,10 +51,15 @@ extension HeldJobs {
     /// Whether a job must be alone on the worker, so that no other is claimed or begins.
     var runsAlone: Bool { capacity.crashedJobs.runsAlone }
 
-    /// Takes jobs that were claimed. Their attempts begin now, or when there are slots. Returns older attempts of the
-    /// same jobs, which run no more: their jobs were claimed again.
-    func take(_ jobs: [ClaimedJob]) -> [Attempt] {
-        guard !jobs.isEmpty else { return [] }
+    /// Takes what a claim returned: jobs whose attempts begin now, or when there are slots, and jobs that have ended
+    /// already. Returns older attempts of the same jobs, which run no more: their jobs were claimed again.
+    ///
+    /// - Parameters:
+    ///   - reserved: how many jobs were reserved for the claim.
+    ///   - beginsOnly: the claim left jobs in the queue that are claimed only for a free slot.
+    func take(
+        _ jobs: [ClaimedJob], ended: [Completion], insteadOf reserved: Int, beginsOnly: Bool
+    ) -> [Attempt] {
         let now = ContinuousClock.now
         let functions = environment.functions?.entries ?? [:]
         let attempts = jobs.map { job in
@@ -63,11 +68,14 @@ extension HeldJobs {
                 context: JobContext(job: job, environment: environment, control: AttemptControl()), claimedAt: now)
         }
         let (dispatchers, older) = state.withLock { state in
+            state.reserve(jobs.count + ended.count - reserved)
+            state.completions.add(ended)
+            state.slots.claimed(jobs, beginsOnly: beginsOnly)
             // In one step, since an attempt may be removed from the running ones at any time.
             let older = running.insert(attempts)
             return (state.slots.add(attempts), older)
         }
-        watch.notifyBegun()
+        if !jobs.isEmpty { watch.notifyBegun() }
         dispatch(dispatchers)
         return older
     }
@@ -106,7 +114,7 @@ extension HeldJobs {
     }
 
     /// An attempt has ended: its job passes from the running ones to the completions in one step, so that it is always
-    /// in one of them. Returns false if the attempt was removed before: then its completion is not written.
+    /// in one of them. Wakes the queue's loop, whose next round trip writes the completion. Returns false if the attempt was removed before: then its completion is not written.
     @discardableResult
     func complete(_ attempt: Attempt, _ completion: Completion) -> Bool {
         let dispatchers: Int? = state.withLock { state in
@@ -168,13 +176,6 @@ extension HeldJobs.State {
 
     /// The queue no longer holds so many jobs.
     mutating func release(_ jobs: Int) { reserve(-jobs) }
-
-    /// A claim returned these jobs, and others that have ended already. They are held beside the claim's reservation.
-    mutating func claimed(_ jobs: [ClaimedJob], ended: [Completion], beginsOnly: Bool) {
-        reserve(jobs.count + ended.count)
-        completions.add(ended)
-        slots.claimed(jobs, beginsOnly: beginsOnly)
-    }
 }
 
 // MARK: - Completions
@@ -200,10 +201,8 @@ extension HeldJobs.State {
     }
 
     /// Takes back a batch that was not written.
-    ///
-    /// - Parameter isRefused: the database refused the statement of the batch itself.
-    mutating func notWritten(_ batch: [Completion], isRefused: Bool) {
+    mutating func notWritten(_ batch: [Completion], because failure: CompletionBuffer.Failure) {
         reserve(batch.count)
-        completions.notWritten(batch, isRefused: isRefused)
+        completions.notWritten(batch, because: failure)
     }
 }

@@ -18,7 +18,8 @@ import Waiting
 public final class SharedCapacity: Sendable {
     /// For the memory of attempts: first come, first served.
     let memory: AsyncSemaphore
-    /// Jobs that all queues hold: those that claims ask for, and claimed ones until their outcomes are written.
+    /// Jobs that all queues hold: those that claims ask for, and claimed ones until their outcomes are taken to be
+    /// written.
     let held = Atomic<Int>(0)
     let crashedJobs = CrashedJobs()
     private let queues: [String: SharedSlots]

@@ -13,7 +13,8 @@ struct ClaimPlan {
     private(set) var hasBacklog = false
     /// Whether the queue claims without a wake-up.
     private(set) var isAwake = true
-    private var wasWoken = false
+    /// A wake-up has come since the last claim was sent or failed.
+    private(set) var wasWoken = false
     /// Whether completions are written without a claim, because the last claim was refused.
     private(set) var isRefused = false
     /// No claim before this time, because the last one failed.
@@ -64,6 +65,7 @@ extension ClaimPlan {
     /// A round trip failed. The next claim is delayed here only if completions are written without claims meanwhile.
     mutating func failed(retryAt time: ContinuousClock.Instant) {
         isAwake = true
+        wasWoken = false
         if isRefused { notBefore = time }
     }
 

@@ -187,7 +187,10 @@ struct QueueLoop {
             // Completions are written without claims meanwhile.
             return plan.isRefused
         }
-        if !goesOn { await signal.wait(atMost: delay) }
+        guard !goesOn else { return }
+        let end = ContinuousClock.now + delay
+        // Attempts that end raise the signal too. After a wake-up, the database may be back.
+        while !queue.plan.withLock(\.wasWoken), .now < end { await signal.wait(atMost: end - .now) }
     }
 }
 

@@ -47,8 +47,9 @@ struct RoundTrip {
     ///
     /// - Throws: a ``PostgresError``, after the queue has taken back what was not written.
     func run(_ task: RoundTripTask) async throws -> Int? {
-        // The reservation lasts until the jobs have begun, so that the queue doesn't appear empty meanwhile.
-        defer { queue.held.state.withLock { $0.release(task.limit) } }
+        // Lasts until the claimed jobs take its place, so that the queue doesn't appear empty meanwhile.
+        var reserved = task.limit
+        defer { if reserved > 0 { queue.held.state.withLock { $0.release(reserved) } } }
         let workerID = identity.current
         let request = request(for: task, under: workerID)
         defer { if let claim = request.claim { identity.generations.withLock { $0.ended(claim.generation) } } }
@@ -70,7 +71,7 @@ struct RoundTrip {
             try written(task.completions, as: results.prefix(request.writes))
         } catch {
             // Written again, they are refused. The claimed jobs aren't known.
-            queue.held.state.withLock { $0.notWritten(task.completions, isRefused: false) }
+            queue.held.state.withLock { $0.notWritten(task.completions, because: .interrupted) }
             workerID.map(identity.retire)
             throw error
         }
@@ -81,7 +82,7 @@ struct RoundTrip {
             RoundTripReport(finished: task.completions.count, claimed: reply?.jobs.count ?? 0, took: took))
         guard let reply else { return nil }
         queue.metrics?.claimed(reply.jobs.count, took: took)
-        return begin(reply, of: task.limit, under: workerID)
+        return begin(reply, insteadOf: &reserved, under: workerID)
     }
 }
 
@@ -142,13 +143,16 @@ extension RoundTrip {
             if refused == .claim { plan.refused() }
             if request.hasTimedOut(by: error) { plan.tookTooLong() }
         }
-        // The same statement would be refused again.
-        let isRejected = !error.isTransient && !error.isOutcomeUnknown
         queue.held.state.withLock { held in
             if refused == .release { held.completions.omitRelease() }
-            held.notWritten(
-                task.completions, isRefused: isRejected && (refused == nil || refused == .completions))
+            held.notWritten(task.completions, because: Self.failure(of: error, in: refused))
         }
+    }
+
+    private static func failure(of error: PostgresError, in refused: Part?) -> CompletionBuffer.Failure {
+        if error.isOutcomeUnknown { return .unknown }
+        if error.isTransient || refused == .claim || refused == .release { return .interrupted }
+        return error.concernsValue ? .valueRefused : .refused
     }
 
     /// The claim of a failed round trip returned no jobs that this process knows of.
@@ -180,7 +184,8 @@ extension RoundTrip {
         return reply
     }
 
-    private func begin(_ reply: Claim.Reply, of limit: Int, under workerID: Int64?) -> Int? {
+    private func begin(_ reply: Claim.Reply, insteadOf reserved: inout Int, under workerID: Int64?) -> Int? {
+        let limit = reserved
         if let roomIn = reply.roomIn { environment.idle.expects(workIn: roomIn) }
         guard let observation = reply.observation else {
             queue.plan.withLock { $0.succeeded() }
@@ -192,14 +197,14 @@ extension RoundTrip {
             for job in jobs { environment.capacity.crashedJobs.finished(job) }
             (jobs, ended) = ([], ended + jobs.map(Completion.released))
         }
-        queue.held.state.withLock { $0.claimed(jobs, ended: ended, beginsOnly: reply.rest == .slots) }
         // There is enough for both loops after a full large batch.
         let hasBacklog = reply.count == limit && limit >= queue.largeClaim
         queue.plan.withLock { plan in
             plan.succeeded()
             plan.observed(observation, under: workerID, hasBacklog: hasBacklog, on: loop, at: .uptime)
         }
-        let older = queue.held.take(jobs)
+        let older = queue.held.take(jobs, ended: ended, insteadOf: limit, beginsOnly: reply.rest == .slots)
+        reserved = 0
         identity.finished(environment.attempts.drop(older, because: .leaseLost))
         if hasBacklog, loop == .first { queue.backlog.raise() }
         // There is more, as after a full batch.

@@ -94,8 +94,8 @@ package struct CompletionReply {
         completion.commit == nil && locked.contains(completion.job.id)
     }
 
-    func isMissing(_ completion: Completion) -> Bool {
-        isLocked(completion) || completion.commit == nil && refused.contains(completion.job.id)
+    func isRefused(_ completion: Completion) -> Bool {
+        completion.commit == nil && !completion.wasSent && refused.contains(completion.job.id)
     }
 }
 

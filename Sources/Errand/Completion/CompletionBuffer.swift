@@ -76,17 +76,37 @@ extension CompletionBuffer {
         postponed = []
     }
 
+    /// Why a batch was not written.
+    enum Failure {
+        /// Its round trip failed otherwise: it is written again as it was.
+        case interrupted
+        /// The reply was lost, so it may be written.
+        case unknown
+        /// The database refused the statement of the batch itself.
+        case refused
+        /// The same, for a value in it: refused again whenever it is sent.
+        case valueRefused
+    }
+
     /// Takes back a batch that was not written.
-    ///
-    /// - Parameter isRefused: the database refused the statement of the batch itself.
-    mutating func notWritten(_ batch: [Completion], isRefused: Bool) {
+    mutating func notWritten(_ batch: [Completion], because failure: Failure) {
         guard !batch.isEmpty else { return }
         end(batch)
-        isIsolating = isRefused
-        var batch = batch
-        // Refused alone: this completion can't be written as it is. A failure with the reason can.
-        if isRefused, batch.count == 1 { batch[0] = batch[0].unwritable }
-        pending.insert(contentsOf: batch, at: 0)
+        switch failure {
+        case .interrupted: pending.insert(contentsOf: batch, at: 0)
+        case .unknown: pending.insert(contentsOf: batch.map(\.sent), at: 0)
+        case .refused, .valueRefused:
+            isIsolating = true
+            if batch.count > 1 {
+                pending.insert(contentsOf: batch, at: 0)
+            } else if failure == .valueRefused {
+                // A failure with the reason can be written.
+                pending.insert(batch[0].unwritable, at: 0)
+            } else {
+                // After the others, since it may be refused for long.
+                pending.append(batch[0])
+            }
+        }
     }
 
     /// No job is in two batches.

@@ -23,16 +23,16 @@ final class WrittenCompletions: Sendable {
     /// - Parameter ids: the worker ids with a lease. Maintenance counts the jobs of an id that has lost it.
     func record(_ batch: [Completion], _ reply: CompletionReply, leased ids: [Int64]) {
         let isWhole = reply.refused.isEmpty && reply.locked.isEmpty
-        let written = isWhole ? batch : batch.filter { !reply.isMissing($0) }
+        let written = isWhole ? batch : batch.filter { !reply.isLocked($0) && !reply.isRefused($0) }
         counts.add(written.filter { ids.contains($0.job.workerID) }, by: reply.transactions)
         for commit in written.compactMap(\.commit) { counts.end(commit.ticket) }
         metrics?.completed(written)
         failures.write(written, errorIDs: reply.errorIDs, to: logger, at: .uptime)
         onCompletions?(written)
-        for id in reply.refused.sorted() {
+        for completion in batch where !isWhole && reply.isRefused(completion) {
             logger.warning(
                 "late outcome not written: the job was cancelled, or its lease was lost",
-                metadata: ["job_id": .stringConvertible(id)])
+                metadata: ["job_id": .stringConvertible(completion.job.id)])
         }
     }
 }

@@ -19,6 +19,8 @@ package struct Completion: Sendable {
     private(set) var cause: String?
     /// Nil unless the handler's own transaction has written the completion.
     private(set) var commit: Commit?
+    /// Sent before, and the reply was lost: refused now, it was written then.
+    private(set) var wasSent = false
     /// From the start of the attempt to its end, by the worker's clock.
     package var took: Duration = .zero
 
@@ -117,6 +119,13 @@ extension Completion {
         var completion = self
         completion.output = nil
         completion.commit = commit
+        return completion
+    }
+
+    /// The same completion, sent and perhaps written.
+    var sent: Self {
+        var completion = self
+        completion.wasSent = true
         return completion
     }
 

@@ -30,6 +30,27 @@ import Testing
         }
     }
 
+    @Test("an outcome that can't be written for now is no failure of its job, and is written once it can be")
+    func refusedForNow() async throws {
+        let isOpen = Mutex(false)
+        let handler = SlowHandler { _ in
+            while !isOpen.withLock(\.self) { try await Task.sleep(for: .milliseconds(5)) }
+        }
+        let finish = "function errand_internal.finish_v1(bigint, bigint[], bigint[], jsonb[])"
+        try await withWorker([handler]) { database, queue in
+            try await queue.enqueue(Slow())
+            #expect(try await database.becomes("(select count(*) from errand.job where state = 'running') = 1"))
+            try await database.execute(Statement("alter \(finish) rename to hidden"))
+            isOpen.withLock { $0 = true }
+            try await Task.sleep(for: .seconds(1))
+            #expect(try await database.count("from errand.job where state = 'running'") == 1)
+            try await database.execute(
+                Statement("alter \(finish.replacing("finish_v1", with: "hidden")) rename to finish_v1"))
+            #expect(try await database.drains())
+            #expect(try await database.count("from errand.history where state = 'succeeded' and attempt = 1") == 1)
+        }
+    }
+
     @Test("while a rate has no room, a backlog is not claimed from over and over")
     func noRoom() async throws {
         let trips = Mutex(0)

@@ -53,16 +53,28 @@ import Testing
     func refused() {
         var buffer = CompletionBuffer()
         for id in 1...3 { buffer.add(completion(Int64(id))) }
-        buffer.notWritten(buffer.take(), isRefused: true)
+        buffer.notWritten(buffer.take(), because: .valueRefused)
         #expect(buffer.isIsolating)
         let first = buffer.take()
         #expect(first.map(\.job.id) == [1] && buffer.written(first) == nil)
         let second = buffer.take()
-        buffer.notWritten(second, isRefused: true)
+        buffer.notWritten(second, because: .valueRefused)
         let failed = buffer.take()
         #expect(failed.map(\.job.id) == [2] && failed[0].outcome == .failed)
         #expect(failed[0].error == "its outcome could not be written: succeeded was refused")
         #expect(buffer.take().map(\.job.id) == [3] && !buffer.isIsolating)
+    }
+
+    @Test("a completion that is refused alone for another reason than its values is kept, and written after the others")
+    func refusedForNow() {
+        var buffer = CompletionBuffer()
+        buffer.add(completion(1))
+        let first = buffer.take()
+        buffer.add(completion(2))
+        buffer.notWritten(first, because: .refused)
+        #expect(buffer.take().map(\.job.id) == [2])
+        let again = buffer.take()
+        #expect(again.map(\.job.id) == [1] && again[0].outcome == .succeeded)
     }
 
     @Test("a batch that could not be written for another reason is written again as it was, before later ones")
@@ -71,7 +83,7 @@ import Testing
         for id in 1...2 { buffer.add(completion(Int64(id))) }
         let batch = buffer.take()
         buffer.add(completion(3))
-        buffer.notWritten(batch, isRefused: false)
+        buffer.notWritten(batch, because: .interrupted)
         #expect(buffer.writes == 0 && buffer.take().map(\.job.id) == [1, 2, 3])
     }
 
