@@ -148,7 +148,7 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "ErrandTestKit",
-            dependencies: ["AppSchemas", "EngineSchema", "Errand", "Postgres", "Waiting", .logging],
+            dependencies: ["EngineSchema", "Errand", "Postgres", "Waiting", .logging],
             swiftSettings: strict),
 
         // What a process says of itself by HTTP.
@@ -212,7 +212,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "SchemaTests",
-            dependencies: ["AppSchemas", "EmbedText", "EngineSchema", "ErrandTestKit", "Postgres"],
+            dependencies: ["AppSchemas", "AppTestKit", "EmbedText", "EngineSchema", "ErrandTestKit", "Postgres"],
             swiftSettings: strict),
         .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: strict),
         .testTarget(
@@ -228,6 +228,10 @@ let package = Package(
             name: "DashboardTests",
             dependencies: ["Dashboard", "Web", "ErrandTestKit", "Postgres", .logging],
             swiftSettings: strict),
+        .target(
+            name: "AppTestKit",
+            dependencies: ["AppSchemas", "EngineSchema", "Errand", "ErrandTestKit", "Postgres", .logging],
+            path: "Tests/AppTestKit", swiftSettings: strict),
         .target(
             name: "FlowKit", dependencies: ["ErrandStorage", "Postgres"], path: "Tests/FlowKit", swiftSettings: strict),
         .target(name: "StorageKit", path: "Tests/StorageKit", swiftSettings: strict),
@@ -256,7 +260,7 @@ let package = Package(
         .testTarget(
             name: "ErrandTests",
             dependencies: [
-                "Errand", "ErrandTestKit", .metricsTestKit,
+                "AppTestKit", "Errand", "ErrandTestKit", .metricsTestKit,
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
             ],
             swiftSettings: strict),
@@ -267,18 +271,19 @@ let package = Package(
         .testTarget(
             name: "JobsTests",
             dependencies: [
-                "Jobs", "ErrandTestKit", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "FlowKit", "Outbound",
-                "Postgres", "PushKit", "StorageKit", .nioHTTP1,
+                "AppTestKit", "Jobs", "ErrandTestKit", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage",
+                "FlowKit", "Outbound", "Postgres", "PushKit", "StorageKit", .nioHTTP1,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["Command", "ErrandTestKit", "ImageProcess", "Postgres", .logging],
+            dependencies: ["AppTestKit", "Command", "ErrandTestKit", "ImageProcess", "Postgres", .logging],
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "ErrandPush", "ErrandStorage", "ErrandTestKit", "FlowKit", "Postgres", "PushKit", "StorageKit",
+                "AppTestKit", "ErrandPush", "ErrandStorage", "ErrandTestKit", "FlowKit", "Postgres", "PushKit",
+                "StorageKit",
                 .nioHTTP1,
                 .subprocess, .systemPackage,
             ],

@@ -23,6 +23,14 @@ public func withTestDatabase<T: Sendable>(
     connections: Int = 8, schema: [String] = [], logger: Logger? = nil,
     _ body: (Database, PostgresConfiguration) async throws -> T
 ) async throws -> T {
+    try await withTestDatabase(
+        connections: connections, schema: TestSchema(scripts: schema), logger: logger, body)
+}
+
+package func withTestDatabase<T: Sendable>(
+    connections: Int = 8, schema: TestSchema, logger: Logger? = nil,
+    _ body: (Database, PostgresConfiguration) async throws -> T
+) async throws -> T {
     let server = try TestServer.shared.get()
     let name = try await server.makeDatabase(schema: schema)
     let configuration = server.clients.with(database: name)

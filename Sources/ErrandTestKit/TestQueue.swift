@@ -40,6 +40,14 @@ public func withTestQueue<T: Sendable>(
     _ handlers: [any JobHandler] = [], worker: WorkerConfiguration = WorkerConfiguration(), schema: [String] = [],
     logger: Logger? = nil, _ body: (TestQueue) async throws -> T
 ) async throws -> T {
+    try await withTestQueue(
+        handlers, worker: worker, schema: TestSchema(scripts: schema), logger: logger, body)
+}
+
+package func withTestQueue<T: Sendable>(
+    _ handlers: [any JobHandler] = [], worker: WorkerConfiguration = WorkerConfiguration(), schema: TestSchema,
+    logger: Logger? = nil, _ body: (TestQueue) async throws -> T
+) async throws -> T {
     let logger = logger ?? .test
     return try await withTestDatabase(schema: schema, logger: logger) { database, configuration in
         let handlers = Handlers(handlers)

@@ -1,13 +1,25 @@
-import AppSchemas
 import EngineSchema
 import Foundation
 import Logging
 import Postgres
 import Synchronization
 
-extension Migrator {
-    /// The migrator of this version's schema.
-    package static var errand: Migrator { EngineSchema.migrator(with: AppSchemas.all) }
+/// What a test's database has beside the queue.
+package struct TestSchema: Sendable {
+    let apps: [SchemaPart]
+    let scripts: [String]
+
+    package init(apps: [SchemaPart] = [], scripts: [String] = []) {
+        self.apps = apps
+        self.scripts = scripts
+    }
+
+    /// The same without the scripts.
+    fileprivate var plain: TestSchema { TestSchema(apps: apps) }
+
+    fileprivate var migrator: Migrator { EngineSchema.migrator(with: apps) }
+
+    fileprivate var key: [String] { [apps.map(\.name).joined(separator: ",")] + scripts }
 }
 
 /// The server on which tests create their databases.
@@ -41,7 +53,7 @@ package final class TestServer: Sendable {
 // MARK: - A test's database
 extension TestServer {
     /// Creates a database from the schema's template. Returns its name.
-    func makeDatabase(schema: [String]) async throws -> String {
+    func makeDatabase(schema: TestSchema) async throws -> String {
         let template = try await template(of: schema)
         // The name contains the creation time, which shows the age of databases that killed tests left.
         let now = Int(Date.now.timeIntervalSince1970)
@@ -51,7 +63,7 @@ extension TestServer {
         } catch {
             // The template may have been dropped since this process began.
             guard error.sqlState == "3D000" else { throw error }
-            templates.withLock { $0[schema] = nil }
+            templates.withLock { $0[schema.key] = nil }
             try await copy(self.template(of: schema), to: name)
         }
         return name
@@ -73,25 +85,25 @@ extension TestServer {
 // MARK: - Templates
 extension TestServer {
     /// The template's name. The first caller in this process creates it if it is missing, and the others wait.
-    private func template(of schema: [String]) async throws -> String {
+    private func template(of schema: TestSchema) async throws -> String {
         let task = templates.withLock { templates in
-            if let task = templates[schema] { return task }
+            if let task = templates[schema.key] { return task }
             // Its own task: the first caller may be cancelled, and the others still need it.
             let task = Task { try await findOrMake(schema) }
-            templates[schema] = task
+            templates[schema.key] = task
             return task
         }
         do {
             return try await task.value
         } catch {
-            templates.withLock { $0[schema] = nil }
+            templates.withLock { $0[schema.key] = nil }
             throw error
         }
     }
 
-    private func findOrMake(_ schema: [String]) async throws -> String {
+    private func findOrMake(_ schema: TestSchema) async throws -> String {
         // Before the lock, which it takes too.
-        let plain = schema.isEmpty ? nil : try await template(of: [])
+        let plain = schema.scripts.isEmpty ? nil : try await template(of: schema.plain)
         let connection = try await maintenance.makeConnection()
         do {
             // One at a time over all test processes. The lock ends with the connection. On a busy machine the wait for
@@ -112,15 +124,15 @@ extension TestServer {
     }
 
     /// The name contains the hash of all scripts: each schema has its own template.
-    private func name(of schema: [String], on connection: Connection) async throws -> String {
-        let all = Migrator.errand.scripts.map(\.sql) + schema
+    private func name(of schema: TestSchema, on connection: Connection) async throws -> String {
+        let all = schema.migrator.scripts.map(\.sql) + schema.scripts
         let rows = try await connection.query(Statement("select md5(array_to_string($1, chr(10)))", [all]))
         return "errand_template_\(try rows.scalar(String.self).prefix(16))"
     }
 
     /// - Parameter plain: the template with Errand's schema alone, to which the scripts are added; nil to create that.
     private func make(
-        _ name: String, _ schema: [String], from plain: String?, on connection: Connection
+        _ name: String, _ schema: TestSchema, from plain: String?, on connection: Connection
     ) async throws {
         let draft = name + "_draft"
         try await connection.execute(Statement("drop database if exists \(draft) with (force)"))
@@ -131,8 +143,8 @@ extension TestServer {
         }
         let inside = try await Connection.connect(configuration.with(database: draft), logger: logger)
         do {
-            if plain == nil { try await Migrator.errand.run(on: inside) }
-            for script in schema { try await inside.script(script) }
+            if plain == nil { try await schema.migrator.run(on: inside) }
+            for script in schema.scripts { try await inside.script(script) }
         } catch {
             await inside.close()
             throw error

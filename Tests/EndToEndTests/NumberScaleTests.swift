@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -11,7 +12,7 @@ import Testing
     @Test(
         "I1: 1,000,000 users get as many numbers from 16 sessions while the pool is filled; a call takes 1 ms or less")
     func scale() async throws {
-        try await withTestDatabase(connections: 20) { database, _ in
+        try await withAppDatabase(connections: 20) { database, _ in
             let users = 1_000_000 / share
             let filling = Task {
                 // As the job does, more often.

@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -8,7 +9,7 @@ import Testing
     func killedAtTheStore() async throws {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("photos-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: root) }
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)
             let settings = Hardness.settings.merging(
                 ["ERRAND_QUEUES": "images=2,uploads=4", "ERRAND_STORAGE": root.path]) { one, _ in one }

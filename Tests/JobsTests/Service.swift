@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandImages
 import ErrandPush
@@ -46,7 +47,7 @@ func withService(
     images executable: String? = nil, uploads: Bool = true, inBucket: Bool = false,
     through proxy: FaultProxy? = nil, workers: Int = 1, isMarked: Bool = false, _ body: (Service) async throws -> Void
 ) async throws {
-    try await withTestDatabase { database, _ in
+    try await withAppDatabase { database, _ in
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("media-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: root) }
         let store: any ObjectStore
@@ -66,8 +67,8 @@ func withService(
         let running = (0..<workers).map { _ in
             Worker(
                 database: database, configuration: configuration, logger: logger,
-                handlers: Handlers(
-                    AllJobs.handlers(store: store, images: images, pushes: PushServices(PushLog(logger: logger)))))
+                handlers: AllJobs.handlers(
+                    store: store, images: images, pushes: PushServices(PushLog(logger: logger))))
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in running { group.addTask { try await worker.run() } }

@@ -1,4 +1,5 @@
 import AppSchemas
+import AppTestKit
 import EngineSchema
 import ErrandTestKit
 import Foundation
@@ -37,7 +38,7 @@ import Testing
 
     @Test("every table has a primary key or a replica identity, without which a publication refuses its deletes")
     func identities() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.execute("select errand_internal.make_partitions(9)")
             let lacking = try await database.query(
                 """
@@ -53,7 +54,7 @@ import Testing
 
     @Test("no function's literals depend on the caller's standard_conforming_strings")
     func literals() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             // What is left without comments and E'…'.
             let dependent = try await database.query(
                 #"""

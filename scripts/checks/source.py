@@ -35,7 +35,7 @@ MODULES = {
     "Sources/TraceExport": {"Waiting"},
     "Sources/Web": {"Errand", "Postgres"},
     "Sources/Dashboard": {"Cryptography", "Errand", "Postgres", "Waiting", "Web"},
-    "Sources/ErrandTestKit": {"AppSchemas", "EngineSchema", "Errand", "Postgres", "Waiting"},
+    "Sources/ErrandTestKit": {"EngineSchema", "Errand", "Postgres", "Waiting"},
     "jobs": {"Archives", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres"},
     "Sources/Command": {
         "AppSchemas", "CProcess", "Dashboard", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage",

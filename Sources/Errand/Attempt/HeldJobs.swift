@@ -114,7 +114,8 @@ extension HeldJobs {
     }
 
     /// An attempt has ended: its job passes from the running ones to the completions in one step, so that it is always
-    /// in one of them. Wakes the queue's loop, whose next round trip writes the completion. Returns false if the attempt was removed before: then its completion is not written.
+    /// in one of them. Wakes the queue's loop, whose next round trip writes the completion. Returns false if the
+    /// attempt was removed before: then its completion is not written.
     @discardableResult
     func complete(_ attempt: Attempt, _ completion: Completion) -> Bool {
         let dispatchers: Int? = state.withLock { state in

@@ -44,8 +44,8 @@ extension Slots {
         return max(0, min(count + ahead - held, batch))
     }
 
-    /// Counts jobs that the queue holds: those that a claim asks for, and claimed ones until their outcomes are taken to
-    /// be written.
+    /// Counts jobs that the queue holds: those that a claim asks for, and claimed ones until their outcomes are taken
+    /// to be written.
     mutating func reserve(_ jobs: Int) { held += jobs }
 
     /// A claim returned `jobs`.

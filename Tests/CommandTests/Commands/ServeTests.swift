@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -131,7 +132,7 @@ import Testing
 
     @Test("a scheduler needs no place for photos")
     func scheduler() async throws {
-        try await withTestDatabase { _, configuration in
+        try await withAppDatabase { _, configuration in
             let settings = try reaching(configuration).merging(["ERRAND_STORAGE": "/dev/null/x"]) { one, _ in one }
             let scheduler = try await Program.run(["scheduler"], settings: settings, signals: [("scheduling", SIGTERM)])
             #expect(scheduler.code == 0)

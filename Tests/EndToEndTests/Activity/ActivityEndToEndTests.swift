@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -10,7 +11,7 @@ import Testing
     func killed() async throws {
         let count = Hardness.isFull ? 10_000 : 150
         let span = Hardness.isFull ? Duration.seconds(60) : .seconds(3)
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let fixture = try await PushFixture(database, configuration)
             var workers = [try fixture.worker(), try fixture.worker()]
             try await fixture.start(count, dueIn: Hardness.isFull ? .seconds(20) : .seconds(1), over: span)
@@ -57,7 +58,7 @@ import Testing
 
     @Test("dead tokens end their activities at the first response, and no job of theirs is left")
     func dead() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let count = 60
             let accepted = Mutex(0)
             let fixture = try await PushFixture(database, configuration) { request in
@@ -93,7 +94,7 @@ import Testing
     @Test("5xx, GOAWAY, resets and lost connections in the last minute: none lost, and none seen twice")
     func faults() async throws {
         let seen = Mutex([String: Int]())
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let count = Hardness.isFull ? 500 : 60
             let fixture = try await PushFixture(database, configuration) { request in
                 let number = seen.withLock { seen in
@@ -128,7 +129,7 @@ import Testing
 
     @Test("a key that Apple doesn't take holds all pushes, spends nothing and raises an alarm; no key is ever shown")
     func wrongKey() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let fixture = try await PushFixture(database, configuration)
             let other = try await PushServer()
             try await fixture.start(30, dueIn: .milliseconds(100))
@@ -158,7 +159,7 @@ import Testing
 
     @Test("while APNs is down until the 8 hours are over, nothing is sent after them")
     func never() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let fixture = try await PushFixture(database, configuration)
             try await fixture.server.stop()
             // Due 59 s ago: their 8 hours are over in 1 s.

@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandStorage
 import ErrandTestKit
 import Foundation
@@ -38,7 +39,7 @@ enum Order: Sendable, CustomStringConvertible {
         arguments: Hardness.isFull ? Flow.all : [.moment])
     func table(flow: Flow) async throws {
         var cells: [Disturbance: [String]] = [:]
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             var run = FlowRun(bench: try await FlowBench(database, configuration))
             for (disturbance, orders) in Self.cells(of: flow) {
                 for order in orders {

@@ -11,7 +11,6 @@ import Testing
         try await withTestDatabase { database, configuration in
             let settings = [
                 "ERRAND_WEB_ADDRESS": "127.0.0.1:0", "ERRAND_STORAGE": FileManager.default.temporaryDirectory.path,
-                "ERRAND_APPS": "none",
             ]
             let url = try TestServer.url(of: configuration, directly: true)
             try await database.execute("select errand.put_schedule('often', 'every 1 s', 'noop')")

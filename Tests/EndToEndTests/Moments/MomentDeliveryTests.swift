@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -11,7 +12,7 @@ import Testing
         "M6: the push is handed over within 3 s of the commit that stores the moment, the event sent within 2 s",
         arguments: [0, Hardness.isFull ? 10_000 : 1_000])
     func told(others: Int) async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let server = try await PushServer()
             let root = FileManager.default.temporaryDirectory.appendingPathComponent("moments-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: root) }

@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandStorage
 import ErrandTestKit
 import Foundation
@@ -13,7 +14,7 @@ import Testing
         "P4, M5, M8, M9, E3: pushes, events and removals come within their times, with other jobs waiting too",
         arguments: Hardness.isFull ? [0, 10_000] : [1_000])
     func inTime(others: Int) async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let server = try await PushServer()
             let root = FileManager.default.temporaryDirectory.appendingPathComponent("pairs-\(UUID().uuidString)").path
             defer { try? FileManager.default.removeItem(atPath: root) }

@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -12,7 +13,7 @@ import Testing
     @Test(
         "Q4: 1,000,000 subscribers due at once are enqueued within 60 s, none twice or after a stop, and others go on")
     func scale() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             try await database.execute("create table public.due (at timestamptz)")
             try await database.execute("create table public.stopped (user_id text, at timestamptz)")
             try await database.execute(

@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandStorage
 import ErrandTestKit
 import Foundation
@@ -10,7 +11,7 @@ import Testing
     @Test(
         "work that succeeds and work that fails shows no secret in logs, rows, metrics, URLs or the list of processes")
     func working() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let fixture = try await SecretFixture(database, configuration)
             try await fixture.store.put(fixture.photo(), at: ObjectKey("uploads/whole.jpg"))
             try await fixture.store.put(Array("<svg>no photo</svg>".utf8), at: ObjectKey("uploads/broken.jpg"))

@@ -27,6 +27,7 @@ struct ZoneFileTests {
         let configuration = try PostgresConfiguration(url: try await cluster.url())
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let older = try await Connection.connect(configuration, logger: logger)
+        try await older.execute("delete from errand.schedule")
         // In five seconds by the rules that this session has read.
         try await older.execute(
             """

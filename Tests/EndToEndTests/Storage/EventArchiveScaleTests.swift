@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import NIOHTTP1
@@ -92,7 +93,7 @@ extension EventArchiveScaleTests {
         of photos: Int, in store: any ObjectStore, _ location: [String: String],
         _ body: (Database, () throws -> Program) async throws -> Void
     ) async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)
             let settings = Hardness.settings.merging(["ERRAND_QUEUES": "uploads=4"]) { _, new in new }
                 .merging(location) { _, new in new }

@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandStorage
 import ErrandTestKit
 import Foundation
@@ -25,7 +26,7 @@ import Testing
             case (false, false): Size(events: 2, photos: 25, kills: 2)
             case (false, true): Size(events: 2, photos: 12, kills: 2)
             }
-        try await withTestDatabase(connections: 24) { database, configuration in
+        try await withAppDatabase(connections: 24) { database, configuration in
             let fixture = try await PurgeFixture(database, configuration, isVersioned: isVersioned)
             try await fixture.make(size.events, photos: size.photos, isOver: true)
             let (staying, each) = Hardness.isFull ? (5, 10) : (2, 5)
@@ -97,7 +98,7 @@ import Testing
 
     @Test("E1: an event is deleted after 8 days: its rows within 20 s, its objects within 5 minutes")
     func inTime() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let fixture = try await PurgeFixture(database, configuration, isVersioned: false)
             try await fixture.make(1, photos: 20, isOver: true)
             let others = try await fixture.putObjects()

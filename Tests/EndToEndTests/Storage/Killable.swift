@@ -37,7 +37,7 @@ struct KillableCluster {
 
     private static let template = Task {
         let cluster = try await KillableCluster()
-        let migration = try Program(["migrate"], database: try await cluster.url())
+        let migration = try Program(["migrate", "--apps", "all"], database: try await cluster.url())
         guard try await migration.exit() == 0 else {
             throw ShellError(text: "errand migrate failed: \(migration.output)")
         }

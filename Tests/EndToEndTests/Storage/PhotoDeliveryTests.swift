@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandStorage
 import ErrandTestKit
 import Foundation
@@ -14,7 +15,7 @@ import Testing
         let photo =
             try Hardness.isFull
             ? photograph(width: 4000, height: 3000) : photograph(width: 800, height: 600, isSmall: true)
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let fixture = try await StorageFixture(database, configuration)
             let settings = ["ERRAND_QUEUES": "images=2,uploads=16"]
             try await fixture.store.put(photo, at: ObjectKey("uploads/12.jpg"))
@@ -22,7 +23,7 @@ import Testing
         }
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("photos-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: root) }
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let store = try FolderStore(root: root)
             try await store.put(photo, at: ObjectKey("uploads/12.jpg"))
             let url = try TestServer.url(of: configuration)

@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -9,7 +10,7 @@ import Testing
         "M4: 200 uploads wait and spend nothing; when it is back the first goes within 1.5 s and all within 5 s, oldest first"
     )
     func down() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let fixture = try await StorageFixture(database, configuration)
             let count = Hardness.isFull ? 200 : 60
             fixture.proxy.stop()
@@ -46,7 +47,7 @@ import Testing
 
     @Test("M4: while it is alternately up and down, one try a second is made, and each upload is put once")
     func flapping() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let fixture = try await StorageFixture(database, configuration)
             let (rounds, span) = Hardness.isFull ? (5, 10) : (2, 1)
             let worker = try fixture.worker()

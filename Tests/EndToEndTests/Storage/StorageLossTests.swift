@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -11,7 +12,7 @@ import Testing
     @Test("broken bodies, resets and lost responses: one object each, the right bytes, nothing else")
     func lost() async throws {
         let tries = Mutex([Substring: Int]())
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let fixture = try await StorageFixture(database, configuration) { request in
                 guard request.method == "PUT", let name = request.path.split(separator: "/").last else { return .none }
                 let number = tries.withLock { tries in
@@ -37,7 +38,7 @@ import Testing
     func killed() async throws {
         // The first response of each upload never comes, so all uploads wait for it when their worker is killed.
         let held = Mutex(Set<Substring>())
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let fixture = try await StorageFixture(database, configuration) { request in
                 guard request.method == "PUT", let name = request.path.split(separator: "/").last else { return .none }
                 return held.withLock { $0.insert(name).inserted } ? .delayResponse : .none

@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -9,7 +10,7 @@ import Testing
     @Test("M2, M3: a reachable store that fails: four attempts, then the photo has failed, and a retry delivers it")
     func fails() async throws {
         let isBroken = Mutex(true)
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let fixture = try await StorageFixture(database, configuration) { request in
                 guard request.method == "PUT", isBroken.withLock({ $0 }) else { return .none }
                 return .respond(
@@ -35,7 +36,7 @@ import Testing
 
     @Test("wrong keys: uploads park, spend nothing and raise an alarm, and the store is asked once a minute")
     func wrongKeys() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let fixture = try await StorageFixture(database, configuration)
             let wrong = try fixture.worker(["STORAGE_SECRET_KEY": "not-the-secret-at-all"])
             try await fixture.stage(30)
@@ -70,7 +71,7 @@ import Testing
 
     @Test("E1: a bucket that keeps versions stops the start and `storage init` with the reason")
     func versions() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let fixture = try await StorageFixture(database, configuration)
             let url = try BucketServer.moto().url(bucket: "versioned", prefix: "t")
             for arguments in [["storage", "init", "--adopt"], ["worker"]] {
@@ -83,7 +84,7 @@ import Testing
 
     @Test("a store that stalls or trickles gives the slot back within 30 s", .enabled(if: Hardness.isFull))
     func slow() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let fixture = try await StorageFixture(database, configuration) { request in
                 request.method == "PUT" ? (request.number % 2 == 0 ? .stall : .trickle(10)) : .none
             }

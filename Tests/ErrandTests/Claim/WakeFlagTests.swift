@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Logging
 import Postgres
@@ -50,7 +51,7 @@ import Testing
         "with errand.notify = off a transaction sends no NOTIFY, so it can be prepared; the setting ends with it"
     )
     func silenced() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let configuration = try PostgresConfiguration(url: TestServer.url(of: configuration, directly: true))
             let connection = try await Connection.connect(configuration, logger: Logger(label: "errand.test"))
             try await connection.execute("select errand_internal.set_wake_flag_v1(true)")

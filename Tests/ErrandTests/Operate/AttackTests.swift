@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Postgres
 import Testing
@@ -7,7 +8,7 @@ import Testing
 @Suite("Attacks through SQL") struct AttackTests {
     @Test("no argument is ever executed: many strings in each argument of the calls of people")
     func injection() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.execute("create table public.canary (n int)")
             try await database.execute("insert into public.canary values (1)")
             try await database.execute("grant all on public.canary to public")
@@ -128,7 +129,7 @@ import Testing
 
     @Test("objects that shadow names are never called with the owner's rights")
     func hijack() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.execute("create table public.caught (who text, what text)")
             try await database.execute("grant all on public.caught to public")
             // Each shadows a function, operator, type or table that the functions use.
@@ -212,7 +213,7 @@ import Testing
     @Test(
         "every function pins its search_path, with temporary objects last, and none that people call runs as they are")
     func pinned() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let loose = """
                 select oid::regprocedure
                 from pg_proc
@@ -237,7 +238,7 @@ import Testing
 
     @Test("200 garbage rows written past all constraints break no view and no normal job")
     func garbage() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.execute(
                 """
                 do $$ declare name text; begin

@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -10,7 +11,9 @@ import Testing
         "each query of a document can be run by the role that it is for, and returns what the document shows",
         arguments: Document.all.filter(\.hasState))
     func queries(document: Document) async throws {
-        try await withTestDatabase { database, configuration in
+        // It shows a queue without apps.
+        let isAlone = document.path == "docs/operations.md"
+        try await withTestDatabase(schema: isAlone ? TestSchema() : .withApps) { database, configuration in
             for statement in document.before { try await database.execute(Statement(statement)) }
             try await run(document, in: database, configuration)
             for statement in document.after { try await database.execute(Statement(statement)) }
@@ -19,7 +22,7 @@ import Testing
 
     @Test("each query of a document that shows no results can be run by the role that it is for")
     func queriesOfOthers() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             for document in Document.all where !document.hasState {
                 for statement in document.before { try await database.execute(Statement(statement)) }
                 try await run(document, in: database, configuration)

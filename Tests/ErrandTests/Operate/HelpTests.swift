@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Postgres
 import Testing
@@ -30,7 +31,7 @@ import Testing
 
     @Test("a line is a call and its comment; each role sees what it may call, and a wrong topic the right one")
     func page() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let page = "select * from errand.help('pause') limit 1"
             let pause = "select * from errand.help('pause') where call like 'errand.pause_queue(%'"
             let paused = try await database.text(pause, as: "errand_ops")

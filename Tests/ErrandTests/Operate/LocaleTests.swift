@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Logging
 import Postgres
@@ -19,7 +20,7 @@ import Testing
 
     @Test("secrets are masked, and schedules and kinds are read, in a database whose locale is Turkish")
     func turkish() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let name = "errand_test_turkish_\(UInt32.random(in: 0...UInt32.max))"
             let locale = "encoding utf8 locale_provider icu icu_locale 'tr-TR' locale 'C'"
             try await database.execute(Statement("create database \(name) template template0 \(locale)"))
@@ -53,7 +54,7 @@ import Testing
 
     @Test("every function that ignores case says by which letters")
     func collations() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let loose = """
                 select oid::regprocedure || ': ' || btrim(line)
                 from pg_proc

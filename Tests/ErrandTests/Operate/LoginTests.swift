@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Postgres
 import Testing
@@ -36,7 +37,7 @@ import Testing
             #expect(try await database.refusal(of: define("purge", "event_purge", "every 20 s"), by: own) == nil)
             try await database.execute("select errand.put_schedule('nightly', '0 3 * * *', 'event_purge')")
             #expect(try await database.refusal(of: define("nightly", "event_purge", "@yearly"), by: own) == "ER409")
-            let kept = "select name, every, cron from errand.schedule order by name"
+            let kept = "select name, every, cron from errand.schedule where app is null order by name"
             #expect(try await database.text(kept) == "nightly||0 3 * * *\npurge|00:00:20|")
         }
     }
@@ -96,7 +97,7 @@ import Testing
 
     /// Two logins of programs, for as long as `body` runs.
     private func withLogins(_ body: (Database, String, String) async throws -> Void) async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let names = (1...2).map { "errand_test_login\($0)_\(UInt32.random(in: 0...UInt32.max))" }
             for name in names { try await database.execute(Statement("create role \(name) in role errand_worker")) }
             do {

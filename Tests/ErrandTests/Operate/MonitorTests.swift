@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Postgres
 import Testing
@@ -73,7 +74,7 @@ import Testing
 
     @Test("it reads all columns of the apps' views except owners and contents")
     func apps() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let hidden = """
                 select attrelid::regclass || ': ' || coalesce(string_agg(attname, ' ' order by attnum) filter (
                         where not has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT')), '')

@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Logging
 import Postgres
@@ -64,7 +65,7 @@ import Testing
 
     @Test("each role has exactly the rights that the heads of the scripts declare")
     func matrix() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let lines = Set(try await database.text(Self.catalog).split(separator: "\n").map(String.init))
             let expected = Set(try await database.text(Self.declared).split(separator: "\n").map(String.init))
             #expect(lines.count > 250)
@@ -77,7 +78,7 @@ import Testing
         "an application may call nothing of the engine but what enqueues, handles jobs by its own functions, and says what there is"
     )
     func applications() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let callable = try await PublicFunction.all(of: "errand_enqueuer", in: database).map(\.name)
             #expect(
                 callable.filter { $0.hasPrefix("errand.") } == [
@@ -91,7 +92,7 @@ import Testing
 
     @Test("reading is all that anybody may do with a table")
     func tables() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let writing = """
                 select count(*)
                 from pg_class cross join unnest('{worker,enqueuer,ops,monitor}'::text[]) as role
@@ -105,7 +106,7 @@ import Testing
 
     @Test("no role logs in or rules, PUBLIC has nothing, and errand_owner owns all, partitions too")
     func roles() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let ruling = """
                 select count(*) from pg_roles
                 where rolname ~ '^errand_(owner|worker|enqueuer|ops|monitor)$'
@@ -139,7 +140,7 @@ import Testing
     @Test(
         "each role can do its work: enqueue, run, monitor, repair", arguments: ["enqueuer", "worker", "monitor", "ops"])
     func work(role: String) async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let calls =
                 switch role {
                 case "enqueuer":
@@ -179,7 +180,7 @@ import Testing
 
     @Test("an owner of only the database can migrate it; existing roles get the rights")
     func plainOwner() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let name = "errand_test_plain_\(UInt32.random(in: 0...UInt32.max))"
             try await database.execute(Statement("create role \(name)"))
             try await database.execute(Statement("create database \(name) owner \(name)"))

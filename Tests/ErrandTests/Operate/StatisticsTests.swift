@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -42,7 +43,7 @@ import Testing
 
     @Test("metrics have the size and the rows of each table, partitions included, for a monitor")
     func tables() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.execute("select errand_internal.make_partitions()")
             let differing = """
                 from (

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandPush
 import ErrandTestKit
@@ -312,7 +313,7 @@ import Testing
     private func withActivities(
         _ pushes: ScriptedPushes = ScriptedPushes(), _ body: (TestQueue, ScriptedPushes) async throws -> Void
     ) async throws {
-        try await withTestQueue([ActivityEndHandler(pushes: pushes), ActivityPushHandler(pushes: pushes)]) {
+        try await withAppQueue([ActivityEndHandler(pushes: pushes), ActivityPushHandler(pushes: pushes)]) {
             try await body($0, pushes)
         }
     }

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandPush
 import ErrandTestKit
@@ -12,7 +13,7 @@ import Testing
         "A1: a start commits with the job for its end: due 60 s before its 8 hours are over, never started later, guarded"
     )
     func starts() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let activity = try await database.startActivity()
             #expect(
                 try await database.lines(
@@ -46,7 +47,7 @@ import Testing
 
     @Test("A2, A4: each call returns its outcome and the reason")
     func replies() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let activity = try await database.startActivity("start_token => repeat('cd', 32)")
             let unknown = UUID()
             func reply(_ call: String) async throws -> String {
@@ -77,7 +78,7 @@ import Testing
 
     @Test("A2: when a phone has another user, the activities of the one before end on it, and no others")
     func movedPhone() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let phone = "start_token => repeat('cd', 32)"
             let unsent = try await database.startActivity(phone)
             let shown = try await database.startActivity("\(phone), dismiss_after => null")
@@ -110,7 +111,7 @@ import Testing
 
     @Test("with a user's id an activity of another user is unknown, and stays as it is")
     func owners() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let activity = try await database.startActivity()
             let before = try await database.lines("select activity::text from activity.activity")
             for call in [
@@ -133,7 +134,7 @@ import Testing
     @Test(
         "A2: an early end moves the 8-hour job forward; if nothing was sent yet, that job and the start are cancelled")
     func endsEarly() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let sent = try await database.startActivity()
             try await database.execute(Statement("select activity.end_now($1)", [sent]))
             #expect(
@@ -151,7 +152,7 @@ import Testing
 
     @Test("the last reported token counts, and an invalid one is rejected")
     func tokens() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let activity = try await database.startActivity("start_token => repeat('cd', 32)")
             for token in ["aa", "bb"] {
                 try await database.execute(
@@ -189,7 +190,7 @@ import Testing
     @Test(
         "an activity that has lost its job gets another one, once; one whose 8 hours are over is ended with the reason")
     func repairs() async throws {
-        try await withTestQueue([]) { test in
+        try await withAppQueue([]) { test in
             let database = test.database
             let soon = try await database.startActivity()
             let late = try await database.startActivity()

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandPush
 import ErrandTestKit
@@ -13,7 +14,7 @@ import Testing
     @Test("an unsent push is recorded once, its job waits, health has the reason, and with a key it is sent")
     func waitsForKey() async throws {
         let pushes = LateKey()
-        try await withTestQueue([ActivityEndHandler(pushes: pushes), ActivityPushHandler(pushes: pushes)]) { test in
+        try await withAppQueue([ActivityEndHandler(pushes: pushes), ActivityPushHandler(pushes: pushes)]) { test in
             let database = test.database
             let activity = try await database.startActivity()
             try await database.execute(Statement("select activity.end_now($1)", [activity]))
@@ -46,7 +47,7 @@ import Testing
     @Test("pushes that the log was asked for are accepted, and recorded as such")
     func log() async throws {
         let pushes = PushLog(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        try await withTestQueue([ActivityEndHandler(pushes: pushes)]) { test in
+        try await withAppQueue([ActivityEndHandler(pushes: pushes)]) { test in
             let activity = try await test.database.startActivity()
             try await test.database.execute(Statement("select activity.end_now($1)", [activity]))
             try await test.drain()

@@ -45,10 +45,6 @@ import Testing
         let handlers = AllJobs.handlers(
             store: try FolderStore(root: root), images: ImageProcessPool(logger: logger),
             pushes: PushServices(PushLog(logger: logger)))
-        return Dictionary(uniqueKeysWithValues: handlers.map { Self.queue(of: $0) })
-    }
-
-    private static func queue<Handler: JobHandler>(of _: Handler) -> (JobKind, String) {
-        (Handler.Payload.kind, Handler.Payload.policy.queue)
+        return handlers.entries.mapValues(\.policy.queue)
     }
 }

@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -119,7 +120,7 @@ import Testing
         "E4, P2: no limit is broken by a transaction with an older snapshot: it is told, or fails with 40001",
         arguments: ["read committed", "repeatable read", "serializable"])
     func race(level: String) async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let tables = try await database.emptyTables()
             for race in Self.races {
                 try await expect(race, at: level, in: database)

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandTestKit
 import Foundation
@@ -19,7 +20,7 @@ import Testing
 
     @Test("Q4: for years, each local day of 43 zones has one push, when the engine's schedules tick", arguments: spans)
     func tenYears(span: (from: String, to: String, zones: [String]?)) async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let bounds = try await database.query(
                 Statement(
                     "select ($1 || ' 00:00+00')::timestamptz, ($2 || ' 00:00+00')::timestamptz", [span.from, span.to])
@@ -61,7 +62,7 @@ import Testing
         "Q4: where clocks change, each local day is pushed once, within 60 s, also if runs fail and clocks are set back",
         arguments: ["2026-03-05", "2026-03-26", "2026-04-21", "2026-09-03", "2026-10-22"])
     func changes(first: String) async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.recordPushes()
             for local in LocalTime.all { try await database.subscribe(local.zone, local, at: "\(first) 00:00+00") }
             try await database.execute(
@@ -113,7 +114,7 @@ import Testing
 
     @Test("Q4: four sessions that push to the same 2,000 subscribers push to each once")
     func together() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.recordPushes()
             try await database.makeSubscribers(2_000, dueOn: "2026-11-24")
             let pushed = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -139,7 +140,7 @@ import Testing
 
     @Test("Q4: a run pushes batch by batch, ends when its time is over, and the next one continues")
     func run() async throws {
-        try await withTestQueue([DailyQuoteHandler()]) { test in
+        try await withAppQueue([DailyQuoteHandler()]) { test in
             try await test.database.recordPushes()
             try await test.database.makeSubscribers(250, dueOn: "2026-11-24")
             // Due now: the handler takes the time from the database.
@@ -172,7 +173,7 @@ import Testing
 
     @Test("Q4: after a downtime each subscriber whose local day goes on gets one push, and all others the next day's")
     func downtime() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.recordPushes()
             try await database.subscribe("morning", LocalTime("UTC", "06:00"), at: "2026-11-20 00:00+00")
             try await database.subscribe("evening", LocalTime("UTC", "22:00"), at: "2026-11-20 00:00+00")
@@ -198,7 +199,7 @@ import Testing
 
     @Test("Q4: a clock that is set back gives no local day a second push")
     func setBack() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.recordPushes()
             let local = LocalTime("Europe/Paris", "08:00")
             try await database.subscribe("anna", local, at: "2026-11-24 00:00+00")
@@ -214,7 +215,7 @@ import Testing
 
     @Test("Q4: a zone that the server no longer knows counts as UTC, and stops no other subscriber's push")
     func removedZone() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.recordPushes()
             try await database.makeSubscribers(2, dueOn: "2026-11-24")
             try await database.execute(

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandTestKit
 import Foundation
@@ -9,7 +10,7 @@ import Testing
 @Suite("Subscriptions to the daily quote") struct SubscriptionTests {
     @Test("Q4: subscribing again changes nothing, not even while the push is due; another time moves it")
     func again() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.recordPushes()
             let local = LocalTime("Europe/Paris", "08:00")
             try await database.subscribe("anna", local, at: "2026-11-24 06:00+00")
@@ -31,7 +32,7 @@ import Testing
 
     @Test("Q4: who stops it gets no push that is due, and who starts again on the same day no second one")
     func stops() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.recordPushes()
             let local = LocalTime("UTC", "08:00")
             for user in ["anna", "ben"] { try await database.subscribe(user, local, at: "2026-11-24 00:00+00") }
@@ -53,7 +54,7 @@ import Testing
 
     @Test("Q4: a batch doesn't wait for a user who is about to stop, and pushes nothing to that user")
     func stopsDuringBatch() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.recordPushes()
             try await database.makeSubscribers(2, dueOn: "2026-11-24")
             try await database.transaction { stop in
@@ -68,7 +69,7 @@ import Testing
 
     @Test("Q4: who stops it while its push waits in notify is not pushed to, also if the batch has not committed yet")
     func withdraws() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             // A day to come, since notify refuses a push whose day is over.
             let day = try await database.lines("select (now() at time zone 'UTC')::date + 1")[0]
             try await database.makeSubscribers(150, dueOn: day)
@@ -101,7 +102,7 @@ import Testing
         "Q4: journeys and changes right after and before pushes give no local day two pushes, and no subscriber none",
         arguments: [0.25, 0.5, 0.75])
     func journeys(seed: Double) async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.recordPushes()
             try await database.execute("create table public.local (user_id text, at timestamptz, zone text)")
             try await database.execute(Statement(Self.travel(seed: seed)))
@@ -172,7 +173,7 @@ import Testing
 
     @Test("an unknown zone, a time that no clock shows and a user without a name are refused with the reason")
     func refuses() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             for (call, reason) in [
                 ("'anna', '08:00', 'Mars/Olympus'", "expected an IANA name such as Europe/Paris, got Mars/Olympus"),
                 ("'anna', '08:00', 'europe/paris'", "got europe/paris"), ("'anna', '08:00', 'FOO+3'", "got FOO+3"),
@@ -195,7 +196,7 @@ import Testing
 
     @Test("a user's export has the subscription, and nothing of it is left after an erasure")
     func erases() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.execute(
                 "select quotes.subscribe(name, '08:00', 'UTC') from unnest('{anna,ben}'::text[]) as name")
             try await database.execute("select quotes.unsubscribe('anna')")

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandTestKit
 import Foundation
@@ -9,7 +10,7 @@ import Testing
 @Suite("Devices") struct DeviceTests {
     @Test("a token belongs to one person: a new login moves it, with a new id, and the record says from whom")
     func moves() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let first = try await database.register("ben", "apns", Self.token)
             // Apple's tokens have no case.
             #expect(try await database.register("ben", "apns", Self.token.uppercased()) == first)
@@ -27,7 +28,7 @@ import Testing
 
     @Test("what is not given again stays, until another person logs in")
     func details() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let details = "select app, time_zone, locale from devices.device_status"
             try await database.register(
                 "ben", "fcm", "token-1", "app => 'com.example.app', time_zone => 'Europe/Paris', locale => 'pt-BR'")
@@ -40,7 +41,7 @@ import Testing
 
     @Test("online and offline say when a device was seen, and only to the person whose it is")
     func online() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.register("ben", "fcm", "token-1")
             try await database.execute("update devices.device set seen_at = now() - interval '1 day'")
             let seen = "select online_since is not null, seen_at > now() - interval '1 hour' from devices.device_status"
@@ -61,7 +62,7 @@ import Testing
 
     @Test("a dead token is retired only if it was registered before, and a new registration revives it")
     func retires() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let device = try await database.register("ben", "fcm", "token-1")
             let states = "select retired_reason, retired_at is null from devices.device_status"
             func retire(_ token: String, _ since: String) async throws -> [String] {
@@ -85,7 +86,7 @@ import Testing
 
     @Test("30 days after it was retired a device is deleted, and the record of it too")
     func prunes() async throws {
-        try await withTestQueue { test in
+        try await withAppQueue { test in
             for number in 1...3 {
                 let device = try await test.database.register("ben", "fcm", "token-\(number)")
                 if number == 3 { break }
@@ -109,7 +110,7 @@ import Testing
         "of 25 devices that a person registers from 8 sessions at once, 20 stay",
         arguments: ["read committed", "repeatable read", "serializable"])
     func atMostTwenty(level: String) async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await inEightSessions { session in
                 for number in stride(from: session, to: 25, by: 8) {
                     try await database.call("select devices.register('ben', 'fcm', 'token-\(number)')", at: level)
@@ -137,7 +138,7 @@ import Testing
         "two persons who register the same tokens at once: each token has one person, the one whom the record says",
         arguments: ["read committed", "repeatable read", "serializable"])
     func oneTokenAtOnce(level: String) async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await inEightSessions { session in
                 for number in 0..<10 {
                     let user = (session + number) % 2 == 0 ? "anna" : "ben"
@@ -168,7 +169,7 @@ import Testing
 
     @Test("arguments out of bounds are refused with what was expected, and no token is in the message")
     func refuses() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             for (call, expected) in [
                 ("register('', 'fcm', 'secret')", "register: user_id: expected 1 to 200 characters, got 0"),
                 ("register('ben', 'web', 'secret')", "register: platform: expected apns or fcm, got 'web'"),
@@ -201,7 +202,7 @@ import Testing
 
     @Test("a person's data is exported and erased, and in the record of others the name is gone")
     func erases() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.register("ben", "fcm", "token-1")
             try await database.register("ben", "fcm", "token-2")
             try await database.register("anna", "fcm", "token-2")

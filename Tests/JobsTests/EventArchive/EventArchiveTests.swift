@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandStorage
 import ErrandTestKit
@@ -203,7 +204,7 @@ extension EventArchiveTests {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("events-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: root) }
         let store: any ObjectStore = server == "folder" ? try FolderStore(root: root) : try bucket()
-        try await withTestQueue([EventArchiveHandler(store: store), ObjectRemovalHandler(store: store)]) { test in
+        try await withAppQueue([EventArchiveHandler(store: store), ObjectRemovalHandler(store: store)]) { test in
             try await body(test, store)
         }
         await store.stop()

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandImages
 import ErrandStorage
@@ -83,7 +84,7 @@ private let link = "https://example.com/join/6c1d3a52-7d0a-4c2e-9a07-3b1f0e5d9c1
 
     @Test("what is no link is refused, and the error has no part of it")
     func refused() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.makeEvent()
             let long = "https://example.com/" + String(repeating: "s", count: 980)
             for link in [
@@ -115,7 +116,7 @@ private let link = "https://example.com/join/6c1d3a52-7d0a-4c2e-9a07-3b1f0e5d9c1
         let handlers: [any JobHandler] = [
             EventCodeHandler(), UploadRetryHandler(store: store), ObjectRemovalHandler(store: store),
         ]
-        try await withTestQueue(handlers) { try await body($0, store) }
+        try await withAppQueue(handlers) { try await body($0, store) }
     }
 
     /// The text that an independent program, zbarimg, reads in a picture.

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandTestKit
 import Foundation
@@ -14,7 +15,7 @@ import Testing
     @Test("E1: an event is deleted 8 days after its end and no sooner; counted from its start, not before its end")
     func due() async throws {
         let store = try bucket()
-        try await withTestQueue(handlers(store)) { test in
+        try await withAppQueue(handlers(store)) { test in
             let database = test.database
             let day = 86_400
             // Of 8 days each: ended as long ago as kept, but for 20 s; just over that; begun 8 days ago; not yet that.
@@ -58,7 +59,7 @@ import Testing
             case "moto": try bucket(.moto())
             default: try FolderStore(root: root)
             }
-        try await withTestQueue(handlers(store)) { test in
+        try await withAppQueue(handlers(store)) { test in
             let database = test.database
             let (over, live) = (try await database.makeEvent(guests: ["ben"]), try await database.makeEvent())
             for number in 1...3 { try await addDelivered("\(number).jpg", to: over, by: "ben", database, store) }
@@ -118,7 +119,7 @@ import Testing
         }
         let proxy = try FaultProxy(to: BucketServer.moto().port) { refusal.fault(for: $0) }
         let store = try bucket(prefix: prefix, port: proxy.port)
-        try await withTestQueue(handlers(store)) { test in
+        try await withAppQueue(handlers(store)) { test in
             let database = test.database
             let live = try await database.makeEvent()
             let keys = (0..<1000).map { "a/\($0).jpg" }
@@ -166,7 +167,7 @@ import Testing
     @Test("E1: in a bucket that keeps versions, every version is deleted, and none of another event")
     func versions() async throws {
         let store = try bucket(named: "versioned", options: "&versions=removed")
-        try await withTestQueue(handlers(store)) { test in
+        try await withAppQueue(handlers(store)) { test in
             let database = test.database
             let (over, live) = (try await database.makeEvent(), try await database.makeEvent())
             for round in 1...3 {
@@ -191,7 +192,7 @@ import Testing
     func down() async throws {
         let proxy = try FaultProxy(to: BucketServer.moto().port)
         let store = try bucket(port: proxy.port)
-        try await withTestQueue(handlers(store)) { test in
+        try await withAppQueue(handlers(store)) { test in
             let database = test.database
             let event = try await database.makeEvent()
             try await addDelivered("1.jpg", to: event, database, store)
@@ -219,7 +220,7 @@ import Testing
     @Test("E1: an event whose originals are gone, or are just being removed, is purged like any other")
     func withoutOriginals() async throws {
         let store = try bucket()
-        try await withTestQueue(handlers(store)) { test in
+        try await withAppQueue(handlers(store)) { test in
             let database = test.database
             let event = try await database.makeEvent()
             try await addDelivered("1.jpg", to: event, database, store, keepsOriginal: false)
@@ -249,7 +250,7 @@ import Testing
     @Test("E2: a lost response of the store, and a lost attempt with its batch, cost a minute")
     func lost() async throws {
         let store = try bucket()
-        try await withTestQueue(handlers(store)) { test in
+        try await withAppQueue(handlers(store)) { test in
             let database = test.database
             let event = try await database.makeEvent()
             for number in 1...5 { try await addDelivered("\(number).jpg", to: event, database, store) }
@@ -283,7 +284,7 @@ import Testing
     )
     func ownPhotos() async throws {
         let store = try bucket()
-        try await withTestQueue(handlers(store)) { test in
+        try await withAppQueue(handlers(store)) { test in
             let database = test.database
             let event = try await database.makeEvent(guests: ["ben"])
             try await addDelivered("1.jpg", to: event, database, store)

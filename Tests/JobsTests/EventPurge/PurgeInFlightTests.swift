@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandStorage
 import ErrandTestKit
@@ -35,7 +36,7 @@ import Testing
 
     @Test("E1: a compression that completes while its event's purge waits for it leaves nobody's name")
     func completing() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.makeEvent()
             let photo = try #require(try await database.add("1.jpg", to: event).photo)
             try await database.letEnd(event)

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandTestKit
 import Foundation
@@ -9,7 +10,7 @@ import Testing
 @Suite("Event reveal") struct EventRevealTests {
     @Test("E3: before the reveal a participant sees only the own photos, and afterwards all; others see none")
     func sees() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.makeEvent(reveal: 3600, guests: ["ben", "carl"])
             for user in ["anna", "ben"] { try await database.add("\(user).jpg", to: event, by: user) }
             func seen(by user: String) async throws -> [String] {
@@ -29,7 +30,7 @@ import Testing
 
     @Test("E3: photos are revealed at their time of the database's clock, with no worker")
     func onTime() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.makeEvent(guests: ["ben"])
             try await database.add("1.jpg", to: event)
             try await database.execute(
@@ -51,7 +52,7 @@ import Testing
 
     @Test("E3: participants are told at the time of the reveal, on all devices and in the event's room, and only once")
     func tells() async throws {
-        try await withTestQueue { test in
+        try await withAppQueue { test in
             let database = test.database
             let event = try await database.makeEvent(reveal: 3600, guests: ["ben", "carl"])
             try await database.execute("select events.leave(id, 'carl') from events.event")
@@ -76,7 +77,7 @@ import Testing
 
     @Test("E3: a push of the reveal that waits is withdrawn from who leaves, and from all with the event")
     func withdraws() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let waiting = "select user_id from notify.delivery where ended_at is null order by user_id"
             try await database.registerDevices(of: "anna", "ben", "carl")
             let event = try await database.makeEvent(reveal: 3600, guests: ["ben", "carl"])
@@ -92,7 +93,7 @@ import Testing
 
     @Test("E3: a reveal enqueues a push for each device, and the pushes commit with its record")
     func pushes() async throws {
-        try await withTestQueue { test in
+        try await withAppQueue { test in
             let database = test.database
             let event = try await database.makeEvent(reveal: 3600, guests: ["ben"])
             for (user, token) in [("anna", "a"), ("anna", "b"), ("ben", "c"), ("eve", "d")] {
@@ -108,7 +109,7 @@ import Testing
 
     @Test("E3: a failure to tell undoes the record, and the next attempt tells")
     func fails() async throws {
-        try await withTestQueue { test in
+        try await withAppQueue { test in
             let database = test.database
             let event = try await database.makeEvent(reveal: 3600, guests: ["ben"])
             try await database.age(event, by: 3600)
@@ -125,7 +126,7 @@ import Testing
 
     @Test("E3: the job moves with the reveal, goes with the event, and waits for a reveal that was moved meanwhile")
     func moves() async throws {
-        try await withTestQueue { test in
+        try await withAppQueue { test in
             let database = test.database
             let event = try await database.makeEvent(reveal: 3600)
             func job() async throws -> [String] {
@@ -161,7 +162,7 @@ import Testing
 
     @Test("an early end reveals what was planned for the end, or would come after the purge, and no more")
     func ends() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             for (title, reveal) in [("at the end", "1 day"), ("later", "2 days"), ("last", "8 days 12 h")] {
                 try await database.execute(
                     Statement(
@@ -206,7 +207,7 @@ import Testing
 
     @Test("a reveal before the start of an event, or not before its purge, is refused")
     func bounds() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.makeEvent(reveal: 3600)
             for call in [
                 "events.create('anna', 'Party', reveal_at => now() - interval '1 s')",

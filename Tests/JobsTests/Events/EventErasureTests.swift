@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandStorage
 import ErrandTestKit
@@ -13,7 +14,7 @@ import Testing
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("events-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: root) }
         let store = try FolderStore(root: root)
-        try await withTestQueue([ObjectRemovalHandler(store: store)]) { test in
+        try await withAppQueue([ObjectRemovalHandler(store: store)]) { test in
             let database = test.database
             let annas = try await database.makeEvent(guests: ["ben", "carl"])
             let bens = try await database.query(
@@ -47,7 +48,7 @@ import Testing
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("events-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: root) }
         let store = try FolderStore(root: root)
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let annas = try await database.makeEvent(guests: ["ben"])
             let bens = try await database.query("select events.create('ben', 'His party')").scalar(UUID.self)
             try await addDelivered("1.jpg", to: annas, by: "anna", database, store)
@@ -81,7 +82,7 @@ import Testing
 
     @Test("E5: an export has a person's events, participations and photos, and those of nobody else")
     func exports() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.makeEvent(guests: ["ben"])
             try await database.add("1.jpg", to: event, by: "ben")
             try await database.add("2.jpg", to: event)

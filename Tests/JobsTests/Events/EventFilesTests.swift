@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandStorage
 import ErrandTestKit
@@ -16,7 +17,7 @@ import Testing
         let handlers: [any JobHandler] = [
             EventArchiveHandler(store: store), EventCodeHandler(), UploadRetryHandler(store: store),
         ]
-        try await withTestQueue(handlers) { test in
+        try await withAppQueue(handlers) { test in
             let database = test.database
             let event = try await database.query(
                 "select events.create('anna', 'Party', ends_at => now() + interval '1 h', kept_days => 1)"

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandStorage
 import ErrandTestKit
@@ -51,7 +52,7 @@ import Testing
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("events-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: root) }
         let store = try FolderStore(root: root)
-        try await withTestQueue([ObjectRemovalHandler(store: store)]) { test in
+        try await withAppQueue([ObjectRemovalHandler(store: store)]) { test in
             let database = test.database
             let event = try await make("keep_original => true", in: database)
             try await database.execute(Statement("select events.join($1, 'ben')", [event]))
@@ -81,7 +82,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: root) }
         let store = try FolderStore(root: root)
         for from in ["end", "start"] {
-            try await withTestQueue([ObjectRemovalHandler(store: store)]) { test in
+            try await withAppQueue([ObjectRemovalHandler(store: store)]) { test in
                 let database = test.database
                 // Each lasts a day. With its days from the start, it goes a day earlier.
                 func make(_ days: Int) async throws -> UUID {
@@ -121,7 +122,7 @@ import Testing
 
     @Test("an option out of its bounds is refused with what was expected and what came, at creation and by an edit")
     func bounds() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await make("", in: database)
             for (option, message) in [
                 ("qualities => '[0,50]'", "qualities: expected a range within 1 to 100, such as [50,80], got [0,51)"),

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandTestKit
 import Foundation
@@ -9,7 +10,7 @@ import Testing
 @Suite("Live updates of events") struct EventRoomTests {
     @Test("E3: an event's room is told of each change that its app shows, once, whatever has caused it")
     func changes() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let event = try await database.makeEvent(guests: ["ben"])
             let room = "event:\(event.uuidString.lowercased())"
             func told(_ calls: [String]) async throws -> [String] {
@@ -49,7 +50,7 @@ import Testing
 
     @Test("a deleted event is told about once, and nothing of its photos and participants")
     func deleted() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let event = try await database.makeEvent(guests: ["ben"])
             for number in 1...3 { try await database.add("\(number).jpg", to: event, by: "ben") }
             let told = try await roomEvents(of: configuration, database) {

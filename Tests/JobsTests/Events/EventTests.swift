@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -6,7 +7,7 @@ import Testing
 @Suite("Events") struct EventTests {
     @Test("E1: an event lasts 8 days and is kept 8 more, to the second, in a session of any time zone")
     func lasts() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             // In Berlin, the clocks change during both.
             let spans = try await database.transaction { transaction in
                 try await transaction.execute("set local time zone 'Europe/Berlin'")
@@ -24,7 +25,7 @@ import Testing
 
     @Test("joining, joining again, joining too late and joining no event have different results")
     func joins() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.makeEvent()
             let none = UUID()
             func join(_ event: UUID, _ user: String) async throws -> String {
@@ -42,7 +43,7 @@ import Testing
 
     @Test("participants see the names and roles of each other, and nobody else sees them")
     func names() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.query("select events.create('anna', 'Party', host_name => 'Anna')").scalar(
                 UUID.self)
             func seen(by user: String) async throws -> [String] {
@@ -71,7 +72,7 @@ import Testing
 
     @Test("a photo is added by a participant, while the event lasts, once a key, and its jobs with it")
     func adds() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.makeEvent(guests: ["ben"])
             let first = try await database.add("1.jpg", to: event, by: "ben")
             #expect(first.status == "added")
@@ -94,7 +95,7 @@ import Testing
 
     @Test("a photo is added with variants, and a call with a variant that nothing can make adds nothing")
     func addsVariants() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.makeEvent(guests: ["ben"])
             func add(_ variant: String) async throws -> [String] {
                 try await database.lines(
@@ -118,7 +119,7 @@ import Testing
         "E4: 50 sessions add to an event with 10 places left at once: exactly 10 do, and the others are told that it is full",
         .enabled(if: !TestServer.isPooled, "a pooler has fewer sessions than this needs"))
     func full() async throws {
-        try await withTestDatabase(connections: 52) { database, _ in
+        try await withAppDatabase(connections: 52) { database, _ in
             let event = try await database.makeEvent(inAll: 12, guests: (1...50).map { "guest-\($0)" })
             for number in 1...2 { try await database.add("first-\(number).jpg", to: event) }
             let statuses = try await atOnce(50, holding: event, in: database) { number in
@@ -134,7 +135,7 @@ import Testing
         "E4: 30 sessions of one person with 5 photos left: exactly 5 are added, and a deleted one gives its place back",
         .enabled(if: !TestServer.isPooled, "a pooler has fewer sessions than this needs"))
     func ownLimit() async throws {
-        try await withTestDatabase(connections: 32) { database, _ in
+        try await withAppDatabase(connections: 32) { database, _ in
             let event = try await database.makeEvent(each: 5, guests: ["ben"])
             try await database.add("anna.jpg", to: event)
             let statuses = try await atOnce(30, holding: event, in: database) { number in
@@ -152,7 +153,7 @@ import Testing
 
     @Test("E4: guests delete only their own photos, and a leaving participant only his own, if he asks for it")
     func deletes() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.makeEvent(guests: ["ben"])
             let photo = try #require(try await database.add("1.jpg", to: event, by: "ben").photo)
             func delete(by user: String) async throws -> String {
@@ -180,7 +181,7 @@ import Testing
 
     @Test("E1: bytes that were handed over for an event, and never added to it, go with it, and no others")
     func handedOver() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let (over, live) = (try await database.makeEvent(), try await database.makeEvent())
             for event in [over, live] {
                 for name in ["1.jpg", "a/b/2.jpg"] {
@@ -203,7 +204,7 @@ import Testing
 
     @Test("invalid arguments are rejected, and so is a key outside of the event's folder")
     func refused() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.makeEvent(guests: ["ben"])
             try await database.add("1.jpg", to: event)
             let id = event.uuidString.lowercased()

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandStorage
 import ErrandTestKit
@@ -10,7 +11,7 @@ import Testing
 @Suite("Hosts of events") struct HostTests {
     @Test("only the host edits, ends and deletes an event, and each call says what became of it")
     func hostsOnly() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.makeEvent(guests: ["ben"])
             for call in ["edit", "end_now", "delete"] {
                 #expect(try await database.lines("select events.\(call)('\(event)', 'ben')") == ["not_host"])
@@ -33,7 +34,7 @@ import Testing
 
     @Test("an event that its host ends takes no photo, is kept for 8 days from then, and can be prolonged")
     func ends() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.makeEvent(guests: ["ben"])
             #expect(try await database.lines("select events.end_now('\(event)', 'anna')") == ["ended"])
             #expect(try await database.lines("select events.end_now('\(event)', 'anna')") == ["already_ended"])
@@ -54,7 +55,7 @@ import Testing
 
     @Test("E4: a lowered limit deletes no photo, and none is added until there is room again")
     func lowered() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.makeEvent()
             for number in 1...3 { try await database.add("\(number).jpg", to: event) }
             try await database.execute("select events.edit(id, host, photos_each => 2) from events.event")
@@ -69,7 +70,7 @@ import Testing
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("events-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: root) }
         let store = try FolderStore(root: root)
-        try await withTestQueue([ObjectRemovalHandler(store: store)]) { test in
+        try await withAppQueue([ObjectRemovalHandler(store: store)]) { test in
             let database = test.database
             let (over, live) = (try await database.makeEvent(guests: ["ben"]), try await database.makeEvent())
             for number in 1...3 { try await addDelivered("\(number).jpg", to: over, by: "ben", database, store) }
@@ -87,7 +88,7 @@ import Testing
 
     @Test("E6: the host gets the numbers of photos and of active participants, and nobody else does")
     func figures() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.makeEvent(guests: ["ben", "carl", "dora", "eve"])
             func figures(_ user: String) async throws -> [String] {
                 try await database.lines(
@@ -112,7 +113,7 @@ import Testing
 
     @Test("an edit is held to the bounds of a new event, and ends none")
     func bounds() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.makeEvent()
             for change in [
                 "title => ''", "title => repeat('x', 201)", "starts_at => '-infinity'", "starts_at => '294276-12-31'",
@@ -138,7 +139,7 @@ import Testing
 
     @Test("the host deletes a guest's photo, and keeps a guest out until the guest is let in again")
     func moderates() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.makeEvent(guests: ["ben"])
             let photo = try #require(try await database.add("1.jpg", to: event, by: "ben").photo)
             try await database.add("2.jpg", to: event, by: "ben")
@@ -176,7 +177,7 @@ import Testing
 
     @Test("E3: a planned reveal is taken back: all see the photos, nobody is told, and its job is cancelled")
     func takesBack() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.makeEvent(reveal: 3600, guests: ["ben"])
             try await database.add("1.jpg", to: event, by: "ben")
             let seen = "select count(*) from events.photos_of('\(event)', 'anna')"
@@ -198,7 +199,7 @@ import Testing
 
     @Test("a user's events and an event's photos come in pages, each once, with the own ones alone if asked")
     func pages() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             for _ in 1...3 { try await database.makeEvent(guests: ["ben"]) }
             let event = try await database.makeEvent(guests: ["ben"])
             for number in 1...5 {

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandImages
 import ErrandStorage
@@ -158,7 +159,7 @@ import Testing
 
     @Test("a submission and its job exist together or not at all, and a bad key is refused")
     func submission() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             struct Undo: Error {}
             await #expect(throws: Undo.self) {
                 try await database.transaction { transaction in

@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandStorage
 import ErrandTestKit
 import Foundation
@@ -52,7 +53,7 @@ import Testing
 
     @Test("a submission with an idempotency key makes one photo, however often it is made")
     func submittedAgain() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             func submit(_ arguments: String) async throws -> [String] {
                 try await database.lines("select media.submit(\(arguments))")
             }

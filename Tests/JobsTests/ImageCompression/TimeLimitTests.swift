@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandImages
 import ErrandStorage
@@ -54,7 +55,7 @@ import Testing
         limit: (inout ImageProcessLimits) -> Void,
         _ body: (TestQueue, ImageCompressionHandler, UUID) async throws -> Void
     ) async throws {
-        try await withTestQueue([]) { test in
+        try await withAppQueue([]) { test in
             let root = FileManager.default.temporaryDirectory.appendingPathComponent("media-\(UUID())").path
             defer { try? FileManager.default.removeItem(atPath: root) }
             let store = try FolderStore(root: root)

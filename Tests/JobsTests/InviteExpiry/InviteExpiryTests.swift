@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandTestKit
 import Foundation
@@ -9,7 +10,7 @@ import Testing
 @Suite("Invite expiry") struct InviteExpiryTests {
     @Test("P3: every due invite is marked, set by set, and no other one is touched")
     func marks() async throws {
-        try await withTestQueue { test in
+        try await withAppQueue { test in
             let database = test.database
             // Two full sets and a rest, many of them due at the same moment.
             try await database.makeInvites(10_001, due: "now() - interval '1 s' * (n % 10)")
@@ -29,7 +30,7 @@ import Testing
 
     @Test("P3: concurrent runs mark each invite once")
     func together() async throws {
-        try await withTestQueue { test in
+        try await withAppQueue { test in
             try await test.database.makeInvites(20_000, due: "now()")
             for _ in 1...3 { try await test.database.execute("select errand.enqueue('invite_expiry')") }
             #expect(try await test.drain().outcomes == [.succeeded, .succeeded, .succeeded])
@@ -40,7 +41,7 @@ import Testing
 
     @Test("P3: a redemption under way isn't waited for, and its invite is marked by the next run")
     func skips() async throws {
-        try await withTestQueue { test in
+        try await withAppQueue { test in
             try await test.database.makeInvites(3, due: "now()")
             try await test.database.transaction { redemption in
                 try await redemption.execute("select from pairing.invite order by id limit 1 for update")
@@ -54,7 +55,7 @@ import Testing
 
     @Test("P3: invites that ended 30 days ago are deleted, and until then an expired code is known as that")
     func prunes() async throws {
-        try await withTestQueue { test in
+        try await withAppQueue { test in
             let database = test.database
             try await database.makeInvites(2_500, due: "now() - interval '32 days'")
             let run = try await test.run("invite_expiry")

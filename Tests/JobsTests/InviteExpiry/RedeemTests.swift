@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandTestKit
 import Foundation
@@ -7,7 +8,7 @@ import Testing
 @Suite("Invite codes") struct RedeemTests {
     @Test("P1: a code has six signs that no two of which look alike, and is valid for 24 hours to the microsecond")
     func creates() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.execute(
                 "select code from generate_series(1, 500) as n cross join pairing.create_invite('user-' || n)")
             let bad = try await database.number(
@@ -30,7 +31,7 @@ import Testing
 
     @Test("P1: each of the 32 signs is as likely as the others at each of the six places")
     func fair() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             // Chi-square of 32 signs over 64,000 codes: 31 degrees of freedom exceed 90 once in 10 million times.
             let worst = try await database.query(
                 """
@@ -52,7 +53,7 @@ import Testing
 
     @Test("P1: among live codes none comes twice, however many sessions draw from however few")
     func unique() async throws {
-        try await withTestDatabase(connections: 16) { database, _ in
+        try await withAppDatabase(connections: 16) { database, _ in
             // Only eight codes exist.
             try await database.execute(
                 """
@@ -80,7 +81,7 @@ import Testing
         "P2: 200 sessions redeem one code at once: one is paired, and all others are told that it is used",
         .enabled(if: !TestServer.isPooled, "a pooler has fewer sessions than this needs"))
     func stampede() async throws {
-        try await withTestDatabase(connections: 202) { database, _ in
+        try await withAppDatabase(connections: 202) { database, _ in
             let code = try await database.invite("anna")
             let statuses = try await withThrowingTaskGroup(of: String.self) { group in
                 try await database.transaction { gate in
@@ -109,7 +110,7 @@ import Testing
 
     @Test("P2: two users who redeem each other's code concurrently become one pair, without a deadlock")
     func crossing() async throws {
-        try await withTestDatabase(connections: 16) { database, _ in
+        try await withAppDatabase(connections: 16) { database, _ in
             try await withThrowingTaskGroup(of: Set<String>.self) { group in
                 for n in 1...40 {
                     let (left, right) = ("left-\(n)", "right-\(n)")
@@ -128,7 +129,7 @@ import Testing
 
     @Test("P2: the result has the exact outcome of a code")
     func replies() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let code = try await database.invite("anna")
             let spare = try await database.invite("anna")
             #expect(try await database.redeem("AAAAA1", as: "ben").status == "invalid")
@@ -160,7 +161,7 @@ import Testing
 
     @Test("P2: a code expires after 24 hours even if it is not marked yet, and not before")
     func deadOnTime() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let code = try await database.invite("anna")
             try await database.expire("true", in: "30 s")
             #expect(try await database.redeem(code, as: "ben").status == "paired")
@@ -184,7 +185,7 @@ import Testing
 
     @Test("P1: a source has so many wrong codes; after too many of all, a user has one, and a right code is accepted")
     func guessing() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.execute("select pairing.set_bounds(from_source => 3, in_all => 5, reason => 'a test')")
             let code = try await database.invite("anna")
             func redeem(_ code: String, as user: String, from source: String?) async throws -> String {
@@ -235,7 +236,7 @@ import Testing
 
     @Test("P1: a live code is shown only to its author")
     func shown() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let code = try await database.invite("anna")
             let all = "select coalesce(code, 'hidden'), state from pairing.invite_status"
             #expect(try await database.lines(all) == ["hidden|live"])
@@ -249,7 +250,7 @@ import Testing
 
     @Test("P1: ten invalid codes an hour are allowed, also concurrently; then none is checked until the time it says")
     func tries() async throws {
-        try await withTestDatabase(connections: 16) { database, _ in
+        try await withAppDatabase(connections: 16) { database, _ in
             let replies = try await withThrowingTaskGroup(of: Redeemed.self) { group in
                 for _ in 1...50 { group.addTask { try await database.redeem("AAAAAA", as: "eve") } }
                 return try await group.reduce(into: [Redeemed]()) { $0.append($1) }

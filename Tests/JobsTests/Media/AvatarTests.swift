@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandStorage
 import ErrandTestKit
@@ -86,7 +87,7 @@ import Testing
 
     @Test("of several avatars that are on their way the last one stays, in whatever order they are stored")
     func orders() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             for (round, order) in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]].enumerated() {
                 var avatars: [UUID] = []
                 for number in 0...2 {
@@ -112,7 +113,7 @@ import Testing
 
     @Test("of many avatars of a user that are sent and stored at once exactly one stays")
     func race() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 1...12 {
                     group.addTask {
@@ -130,7 +131,7 @@ import Testing
 
     @Test("a submission waits for one of the same purpose that has not committed, so no older one is stored unseen")
     func serial() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let later: Task<UUID, any Error> = try await database.transaction { transaction in
                 try await transaction.execute(Statement("select media.submit('a/1.jpg', \(Self.avatar))"))
                 let later = Task { try await database.submit("'a/2.jpg', \(Self.avatar)") }
@@ -183,7 +184,7 @@ import Testing
 
     @Test("a former avatar stays while another photo is made from it or a row refers to it, and goes with the next one")
     func used() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             func next(_ source: String = "a/\(UUID().lower).jpg") async throws -> UUID {
                 let photo = try await database.submit("'\(source)', \(Self.avatar)")
                 try await database.compress(photo)
@@ -217,7 +218,7 @@ import Testing
 
     @Test("the submission of a photo that is made from an avatar keeps it from being replaced until it commits")
     func usedMeanwhile() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             var avatars: [UUID] = []
             for number in 1...2 {
                 avatars.append(try await database.submit("'a/\(number).jpg', \(Self.avatar)"))
@@ -244,7 +245,7 @@ import Testing
 
     @Test("an erasure takes the avatar and the one that is on its way; what comes later has nobody's photo to replace")
     func erased() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             var avatars: [UUID] = []
             for number in 1...2 {
                 avatars.append(try await database.submit("'a/\(number).jpg', \(Self.avatar)"))
@@ -266,7 +267,7 @@ import Testing
 
     @Test("a purpose needs an owner and a plain name, is part of an idempotent submission, and makes no moment")
     func refused() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let call = "'a/1.jpg', owner => 'ben', idempotency_key => 'one'"
             let first = try await database.submit("\(call), purpose => 'avatar'")
             #expect(try await database.submit("\(call), purpose => 'avatar'") == first)

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandImages
 import ErrandStorage
@@ -12,7 +13,7 @@ import Testing
 @Suite("Originals of others") struct ForeignOriginalTests {
     @Test("another owner's object is refused as an original, and so are its bytes: upload, original, result, variant")
     func refused() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let thumb = #"[{"name": "thumb", "max_edge": 16, "format": "webp"}]"#
             let photo = try await database.submit("'u/original.jpg', 'ben', variants => '\(thumb)'")
             try await database.execute(
@@ -41,7 +42,7 @@ import Testing
 
     @Test("cards, codes and archives are neither originals nor handed over, made or not, and are drawn all the same")
     func generated() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.makeEvent().uuidString.lowercased()
             let card = try await database.lines(
                 "select key from quotes.card((select min(id) from quotes.quote))")[0]
@@ -78,7 +79,7 @@ import Testing
 
     @Test("an object that is handed over while another user submits it stays its owner's, whatever the photo becomes")
     func atOnce() async throws {
-        try await withTestQueue([]) { test in
+        try await withAppQueue([]) { test in
             let root = FileManager.default.temporaryDirectory.appendingPathComponent("media-\(UUID())").path
             defer { try? FileManager.default.removeItem(atPath: root) }
             let database = test.database

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandStorage
 import ErrandTestKit
@@ -57,7 +58,7 @@ import Testing
 
     @Test("an erasure needs an owner, and nobody but the owner of the schema may ask for it")
     func refused() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             for argument in ["null", "''", "repeat('x', 201)"] {
                 let state = try await database.state(of: "media.erase_person(\(argument))")
                 #expect(state == "ER422")

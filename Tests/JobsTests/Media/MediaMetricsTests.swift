@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandStorage
 import ErrandTestKit
@@ -40,7 +41,7 @@ import Testing
 
     @Test("removals are counted until the store has confirmed them, the oldest with its age")
     func removals() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.execute(
                 """
                 insert into media.removal (asked_at, in_flight, key)
@@ -57,7 +58,7 @@ import Testing
 
     @Test("delivered uploads are not read: those that wait have an index of their own")
     func cheap() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.execute(
                 """
                 insert into media.upload (delivered_at, size, key, type, sha256)

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandStorage
 import ErrandTestKit
@@ -43,7 +44,7 @@ import Testing
 
     @Test("of photos with one original, the last one that is stored or removed takes it, and none that keeps it does")
     func shared() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let (one, two, failed) = (
                 try await database.submit("'u/1.jpg'"), try await database.submit("'u/1.jpg'"),
                 try await database.submit("'u/1.jpg'")
@@ -79,7 +80,7 @@ import Testing
 
     @Test("an original that is the result of another photo, or that isn't stored yet, is not removed")
     func needed() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let first = try await database.submit("'u/1.jpg', keep_original => true")
             try await database.compress(first)
             try await database.deliver(first)
@@ -102,7 +103,7 @@ import Testing
 
     @Test("an original that is handed over again is the same upload, and is stored again only if a photo waits for it")
     func handedOverAgain() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let call = "select media.submit_upload('u/1.jpg', '\\x00')"
             let upload = try await database.query(Statement(call)).scalar(UUID.self)
             let first = try await database.submit("'u/1.jpg'")
@@ -134,7 +135,7 @@ import Testing
 
     @Test("an attempt that finds no original any more, because another one was faster, fails nothing")
     func late() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let photo = try await database.submit("'u/1.jpg'")
             try await database.compress(photo)
             try await database.deliver(photo)

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandStorage
 import ErrandTestKit
@@ -51,7 +52,7 @@ import Testing
 
     @Test("an event's photo is removed from its event too, and a reason is 1 to 1,000 characters long")
     func ofEvent() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let event = try await database.makeEvent()
             let photo = try #require(try await database.add("1.jpg", to: event).photo)
             for reason in ["''", "repeat('x', 1001)"] {
@@ -68,7 +69,7 @@ import Testing
 
     @Test("an object that may be on its way is removed at once, every 30 s, and for the last time 90 s later")
     func underWay() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.execute("insert into media.removal (in_flight, key) values (true, 'u/1.jpg')")
             var waits: [Int] = []
             while waits.count < 10 {
@@ -87,7 +88,7 @@ import Testing
 
     @Test("the cleanup enqueues what is due, and deletes receipts 30 days after they were finished")
     func cleanup() async throws {
-        try await withTestQueue { test in
+        try await withAppQueue { test in
             let database = test.database
             try await database.execute(
                 """

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandImages
 import ErrandStorage
@@ -89,7 +90,7 @@ import Testing
 
     @Test("what is no variant is refused with ER422, and the same submission is the same photo")
     func refused() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let refused = [
                 "null", "'null'", "'{}'", "'[1]'", "'[{}]'", "'[1, 2, 3, 4, 5]'",
                 #"'[{"name": "A", "max_edge": 320}]'"#, #"'[{"name": "a/b", "max_edge": 320}]'"#,
@@ -119,7 +120,7 @@ import Testing
 
     @Test("the key of a variant is taken, and a variant that is an original is not removed as one")
     func keys() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let first = try await database.submit("'u/1.jpg', variants => '\(Self.thumb)'")
             try await database.execute(
                 Statement(

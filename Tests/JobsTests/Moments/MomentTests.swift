@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandStorage
 import ErrandTestKit
 import Foundation
@@ -37,7 +38,7 @@ import Testing
 
     @Test("M5: a moment that is stored after a newer one changes nothing and is removed")
     func outOfOrder() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.pair("anna", "ben")
             let older = try await database.photo(of: "anna")
             #expect(try await database.sendMoment(older, from: "anna") == "sent")
@@ -59,7 +60,7 @@ import Testing
 
     @Test("M5: partners whose moments are stored at once have one current moment each and no deadlock")
     func atOnce() async throws {
-        try await withTestDatabase(connections: 12) { database, _ in
+        try await withAppDatabase(connections: 12) { database, _ in
             try await database.registerDevices(of: "anna", "ben")
             try await database.pair("anna", "ben")
             var photos: [(UUID, String)] = []
@@ -93,7 +94,7 @@ import Testing
 
     @Test("M5: a photo that fails leaves the moment before it current, and is sent when a retry has stored it")
     func fails() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.pair("anna", "ben")
             try await database.storeMoment(from: "anna")
             let photo = try await database.photo(of: "anna")
@@ -111,7 +112,7 @@ import Testing
 
     @Test("M5: who may send what: only a photo of one's own, to a partner, and once")
     func refused() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let photo = try await database.photo(of: "anna")
             #expect(try await database.sendMoment(photo, from: "anna") == "not_paired")
             try await database.pair("anna", "ben")
@@ -137,7 +138,7 @@ import Testing
 
     @Test("M6: when a moment is stored, the receiver's devices get one push and the room one event")
     func announces() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             try await database.registerDevices(of: "anna", "ben")
             try await database.execute("select people.rename('anna', 'Anna')")
             try await database.pair("anna", "ben")
@@ -160,7 +161,7 @@ import Testing
     @Test(
         "a moment is taken back by its sender alone: one that waits silently, the current one on the partner's devices")
     func withdraws() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             try await database.registerDevices(of: "anna", "ben")
             try await database.pair("anna", "ben")
             func withdraw(_ moment: UUID, by user: String) async throws -> String {
@@ -193,7 +194,7 @@ import Testing
 
     @Test("M7: a receiver who was offline gets the partner's newest moment, whatever they have sent meanwhile")
     func newest() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let shown = "select moment_id, sender from moments.current('ben')"
             #expect(try await database.lines(shown) == [])
             try await database.pair("anna", "ben")

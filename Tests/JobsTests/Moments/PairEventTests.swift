@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -6,7 +7,7 @@ import Testing
 @Suite("Beginnings and ends of pairs") struct PairEventTests {
     @Test("P4: both partners get a confirmation push when a pair forms, with the other one's name")
     func confirms() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.execute("select people.rename('anna', 'Anna')")
             try await database.registerDevices(of: "anna", "ben")
             try await database.pair("anna", "ben")
@@ -18,7 +19,7 @@ import Testing
 
     @Test("M8: disconnecting removes both sides' moments in any state, and tells both to clear theirs, once")
     func disconnects() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             try await database.registerDevices(of: "anna", "ben")
             try await database.pair("anna", "ben")
             try await database.storeMoment(from: "anna")
@@ -46,7 +47,7 @@ import Testing
 
     @Test("M8: a moment that is stored while its pair ends is removed, and nobody hears of it")
     func endsMeanwhile() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.registerDevices(of: "anna", "ben")
             try await database.pair("anna", "ben")
             let photo = try await database.photo(of: "anna")
@@ -79,7 +80,7 @@ import Testing
 
     @Test("M8: no push says what is not true any more: of a replaced or removed moment, and of a pair that has ended")
     func withdraws() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let waiting = """
                 select user_id, data ->> 'event'
                 from notify.delivery join notify.message on message.id = message_id
@@ -103,7 +104,7 @@ import Testing
 
     @Test("M8: the pushes of an erased sender are withdrawn")
     func withdrawsErased() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.registerDevices(of: "ben")
             try await database.pair("anna", "ben")
             try await database.storeMoment(from: "anna")
@@ -120,7 +121,7 @@ import Testing
     @Test("M8: at every isolation level no moment outlives its pair: the transaction is told, or fails with 40001")
     func isolation() async throws {
         let levels = ["read committed", "repeatable read", "serializable"]
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             for level in levels {
                 for sendsFirst in [true, false] { try await race(at: level, sendsFirst: sendsFirst, in: database) }
             }

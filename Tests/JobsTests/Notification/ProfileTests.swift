@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandPush
 import ErrandTestKit
@@ -118,7 +119,7 @@ import Testing
             ("set_profile('new', style => '{\"badge\": -1}')", "ER422", "style: expected a badge of 0 or more"),
         ])
     func refused(call: String, state: String, says: String) async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let error = await #expect(throws: PostgresError.self) {
                 try await database.execute(Statement("select notify.\(call)"))
             }

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandPush
 import ErrandTestKit
@@ -74,7 +75,7 @@ func withNotifications(
         NotificationAPNsHandler(pushes: pushes), NotificationFCMHandler(pushes: pushes),
         NotificationAPNsBatchHandler(pushes: pushes), NotificationFCMBatchHandler(pushes: pushes),
     ]
-    try await withTestQueue(handlers, worker: worker, body)
+    try await withAppQueue(handlers, worker: worker, body)
     // The services alone do not keep their servers alive.
     withExtendedLifetime(stubs) {}
 }

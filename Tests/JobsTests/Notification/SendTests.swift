@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandPush
 import ErrandTestKit
@@ -10,7 +11,7 @@ import Testing
 @Suite("Notifications in SQL") struct SendTests {
     @Test("each device of each person gets one job, which has nothing but the delivery's number")
     func enqueues() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.register("ben", "apns", String(repeating: "ab", count: 32))
             try await database.register("ben", "fcm", "token-1")
             try await database.register("anna", "fcm", "token-2")
@@ -45,7 +46,7 @@ import Testing
 
     @Test("a key sends once for each person and 30 days, whether or not there was a device, also from many sessions")
     func once() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.register("ben", "fcm", "token-1")
             let send = "select notify.send('{ben,anna}'::text[], 'Ada', once => 'moment/7')"
             let sums = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -63,7 +64,7 @@ import Testing
 
     @Test("what no service takes is refused at the call, with what was expected")
     func refuses() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.register("ben", "fcm", "token-1")
             for (arguments, state, expected) in [
                 ("null::text[], 'x'", "ER422", "user_ids: expected an array, got null"),
@@ -105,7 +106,7 @@ import Testing
 
     @Test("the call refuses the same names as the payload")
     func names() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             for name in ["aps", "from", "gcm", "message_type", "collapse_key", "google.x", "from2", "moment_id"] {
                 let isTaken = (try? NotificationPayload(data: [name: "1"])) != nil
                 let taken = try? await database.number(#"select notify.send('ben', data => '{"\#(name)": 1}')"#)
@@ -116,7 +117,7 @@ import Testing
 
     @Test("the size that the call computes is the size of the payload that is sent to Apple, and Google's is smaller")
     func sizes() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let texts = ["A", "é \"quoted\" \\ \n\t\r", "\u{1}\u{8}\u{c}\u{7f}🙂", String(repeating: "/", count: 50)]
             for (index, text) in texts.enumerated() {
                 for title in [text, nil] {
@@ -146,7 +147,7 @@ import Testing
 
     @Test("what is too late expires, and after 30 days all of it is deleted")
     func cleansUp() async throws {
-        try await withTestQueue { test in
+        try await withAppQueue { test in
             let database = test.database
             try await database.register("ben", "fcm", "token-1")
             for _ in 1...2 { try await database.execute("select notify.send('ben', 'Ada', once => random()::text)") }
@@ -172,7 +173,7 @@ import Testing
 
     @Test("a person's data is exported and erased, and what others got stays")
     func erases() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.register("ben", "fcm", "token-1")
             try await database.register("anna", "fcm", "token-2")
             try await database.execute("select notify.send('ben', 'To Ben', once => 'k')")

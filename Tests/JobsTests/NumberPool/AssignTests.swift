@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -11,7 +12,7 @@ import Testing
 
     @Test("I1: 20,000 users get 20,000 numbers from 8 sessions, and each free number is taken once")
     func fromPool() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.execute("select identity.fill_pool_v1(25000)")
             // No two are the same by chance.
             try await database.execute("update identity.free_number set number = (1000000000 + position)::text")
@@ -27,7 +28,7 @@ import Testing
 
     @Test("I1: 20,000 users get 20,000 numbers from 8 sessions with an empty pool")
     func withoutPool() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.assign(20_000, sessions: 8)
             #expect(try await database.lines(Self.counts) == ["20000|20000|20000"])
         }
@@ -35,7 +36,7 @@ import Testing
 
     @Test("I1: no number is assigned twice, however many sessions draw from however few")
     func fromFew() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.limitNumbers(to: 3_000)
             // Many of these are the same.
             try await database.execute("select identity.fill_pool_v1(500)")
@@ -48,7 +49,7 @@ import Testing
     @Test(
         "I1: a user has one number, however many calls run at once, and every call returns it", arguments: [0, 1_000])
     func once(pool: Int) async throws {
-        try await withTestDatabase(connections: 16) { database, _ in
+        try await withAppDatabase(connections: 16) { database, _ in
             try await database.execute(Statement("select identity.fill_pool_v1($1::int4)", [pool]))
             for user in 1...20 {
                 let numbers = try await withThrowingTaskGroup(of: String.self) { group in
@@ -67,7 +68,7 @@ import Testing
         "I1: a transaction with an older snapshot gets the user's number too, or fails with 40001",
         arguments: ["read committed", "repeatable read", "serializable"])
     func olderSnapshot(level: String) async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             var outcome: String?
             do {
                 outcome = try await database.transaction { transaction in
@@ -89,7 +90,7 @@ import Testing
 
     @Test("I1: a number has ten digits, the first of which is not 0, and each is as likely as the others")
     func fair() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             // Chi-square of 10 digits over 45,000 numbers: 9 degrees of freedom exceed 50 once in 10 million times.
             let drawn = try await database.query(
                 """
@@ -117,7 +118,7 @@ import Testing
         "I1: a call takes at most 1 ms, half of the time, with a filled pool and with an empty one",
         arguments: [0, 2_000])
     func quick(pool: Int) async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.assign(5_000, sessions: 4)
             try await database.execute(Statement("select identity.fill_pool_v1($1::int4)", [pool]))
             let median = try await database.query(
@@ -136,7 +137,7 @@ import Testing
 
     @Test("I1: a number stays taken after its user was erased, and nothing else of the user stays")
     func erased() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.limitNumbers(to: 2)
             let number = try await database.assign("anna")
             let export = "select identity.export_person('anna') - 'assigned_at'"
@@ -157,7 +158,7 @@ import Testing
 
     @Test("a number is found however it is typed, and arguments out of bounds raise ER422")
     func bounds() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let longest = String(repeating: "ä", count: 200)
             let number = try await database.assign(longest)
             let typed = " " + number.prefix(3) + " " + number.dropFirst(3).prefix(3) + "-" + number.dropFirst(6)

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandTestKit
 import Postgres
@@ -8,7 +9,7 @@ import Testing
 @Suite("Number pool") struct NumberPoolTests {
     @Test("I1: the job keeps the pool as full as the setting says, batch by batch")
     func fills() async throws {
-        try await withTestQueue { test in
+        try await withAppQueue { test in
             let database = test.database
             try await database.execute("select identity.set_pool_target(12000, 'a test')")
             #expect(try await test.drawn() == 12_000)
@@ -26,7 +27,7 @@ import Testing
 
     @Test("I1: the default is 100,000 free numbers")
     func isFilledByDefault() async throws {
-        try await withTestQueue { test in
+        try await withAppQueue { test in
             let drawn = try await test.drawn()
             #expect(drawn == 100_000)
             #expect(try await test.database.number("select free from identity.pool_status") == 100_000)
@@ -35,7 +36,7 @@ import Testing
 
     @Test("I1: concurrent runs fill the pool once, and users who take numbers meanwhile all get one")
     func together() async throws {
-        try await withTestQueue { test in
+        try await withAppQueue { test in
             let database = test.database
             try await database.execute("select identity.set_pool_target(20000, 'a test')")
             for _ in 1...3 { try await database.execute("select errand.enqueue('number_pool')") }
@@ -60,7 +61,7 @@ import Testing
 
     @Test("I1: a number whose transaction was rolled back is not assigned, and its row is deleted after a minute")
     func prunes() async throws {
-        try await withTestQueue { test in
+        try await withAppQueue { test in
             let database = test.database
             try await database.execute("select identity.set_pool_target(10, 'a test')")
             _ = try await test.drawn()

@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandStorage
 import ErrandTestKit
 import Foundation
@@ -11,7 +12,7 @@ import Testing
 
     @Test("E5: after an erasure no row names the person, others' rows stay, and the receipt has counts only")
     func erases() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await fill(database)
             #expect(try await found("user-4711", in: database).count > 10)
             let messages = "people.export('user-4711') #> '{activity,activities}'"
@@ -52,7 +53,7 @@ import Testing
 
     @Test("E5: a user whose id is a kind, a queue, a login or a number erases nothing of others")
     func alike() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.execute(
                 """
                 select media.submit_upload('uploads/images.jpg', '\\x00', owner => 'anna'),
@@ -101,7 +102,7 @@ import Testing
 
     @Test("E5: the jobs of a user are found by an index in each table of jobs")
     func indexed() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             for table in ["job", "failed", "history"] {
                 let plan = try await database.transaction { transaction in
                     try await transaction.execute("set local enable_seqscan = off")
@@ -116,7 +117,7 @@ import Testing
 
     @Test("E5: each table of an app that names a user is known to the app's erasure and to its export")
     func complete() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             // A function of the app that the erasure calls may do it, or a row that goes with it.
             let unknown = try await database.lines(
                 """
@@ -184,7 +185,7 @@ import Testing
         "E5: of users whose ids are numbers, words of the program and each other's beginnings, no erasure touches another"
     )
     func crowd() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             // Groups of four that have to do with each other only; every second group is erased.
             let count = Hardness.isFull ? 1_000 : 80
             try await database.execute(
@@ -268,7 +269,7 @@ import Testing
 
     @Test("E5: no role may call an app's own erasure, and a reason must not name the person")
     func closed() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let callable = """
                 select oid::regprocedure::text
                 from pg_proc

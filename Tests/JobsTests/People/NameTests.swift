@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -6,7 +7,7 @@ import Testing
 @Suite("Display names") struct NameTests {
     @Test("M9: a changed name reaches the partner's devices and room, the same name again nobody")
     func renames() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             try await database.registerDevices(of: "anna", "ben")
             try await database.execute("select people.rename('anna', 'Alone')")
             try await database.pair("anna", "ben")
@@ -25,7 +26,7 @@ import Testing
 
     @Test("M9: a name that is set while the pair forms reaches the partner")
     func forming() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.registerDevices(of: "ben")
             let code = try await database.query("select code from pairing.create_invite('anna')").scalar(String.self)
             let renaming: Task<Void, any Error> = try await database.transaction { pairing in
@@ -46,7 +47,7 @@ import Testing
 
     @Test("M9: a name has 1 to 100 characters, and none that control text")
     func refuses() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             for name in [
                 "null", "''", "'   '", "repeat('x', 101)", "E'a\\nb'", "E'a\\tb'", "E'\\u007f'", "E'a\\u0085'",
                 "E'a\\u2028b'", "E'\\u202eanna'",

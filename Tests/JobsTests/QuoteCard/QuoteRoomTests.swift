@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -8,7 +9,7 @@ import Testing
 @Suite("Live updates of quotes") struct QuoteRoomTests {
     @Test("the room of quotes is told once of a stored or failed card, of new days, and of edited quotes")
     func changes() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let drawn = "quotes.card_drawn_v1(id, '\\x00', 1080, 1080) from quotes.card"
             let failed = "quotes.card_failed_v1(id, 'cannot_fit') from quotes.card"
             let stored = "media.delivered_v1(id, key, revision) from media.upload"

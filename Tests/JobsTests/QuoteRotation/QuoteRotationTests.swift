@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandTestKit
 import Foundation
@@ -12,7 +13,7 @@ import Testing
     @Test(
         "Q1: an installation brings more than 120 quotes with authors along, at least 15 of each category, none twice")
     func seeds() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let counts = try await database.query(
                 "select category, count(*) from quotes.quote group by category order by category"
             ).map { try $0.decode(String.self, Int.self) }
@@ -34,7 +35,7 @@ import Testing
 
     @Test("Q1: an editor's changes stay when the seeds are applied again, and there are no duplicates")
     func editing() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             try await database.execute("select quotes.put('Corrected.', 'Somebody', 'Love', id => 3)")
             try await database.execute("select quotes.retire(4, 'doubtful')")
             let before = try await database.lines("select * from quotes.quote order by id")
@@ -64,7 +65,7 @@ import Testing
 
     @Test("Q3: the job writes yesterday to 8 days ahead, and those days only once")
     func writes() async throws {
-        try await withTestQueue { test in
+        try await withAppQueue { test in
             try await test.database.execute("delete from quotes.day")
             let first = try await test.run("quote_rotation")
             #expect(first.output?.text == #"{"written": 10}"#)
@@ -84,7 +85,7 @@ import Testing
         "Q2, Q3: ten years, often with 7 days down: each day has a quote, another than the day before, each once a cycle"
     )
     func tenYears() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.live(from: "2026-11-21", to: "2036-11-21")
             #expect(try await database.number("select max(day) - min(day) + 1 - count(*) from quotes.day") == 0)
             #expect(try await database.number("select count(*) from quotes.day where day >= '2026-11-21'") >= 3_654)
@@ -102,7 +103,7 @@ import Testing
 
     @Test("Q2: without a row the rule returns the same, and so does a database that has lost all that was written")
     func rule() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let all = """
                 select day::date, quote_id
                 from generate_series('2026-01-01'::date, '2031-01-01', interval '11 days') as day
@@ -130,7 +131,7 @@ import Testing
 
     @Test("Q2: a quote that is added changes no day that is given out, and joins with the next cycle")
     func adding() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await database.execute("truncate quotes.day, quotes.cycle")
             let given = """
                 select quote_id
@@ -156,7 +157,7 @@ import Testing
     func retiring() async throws {
         // The number of days from today to the end of its cycle.
         for left in [60, 5, 1] {
-            try await withTestDatabase { database, _ in
+            try await withAppDatabase { database, _ in
                 try await database.execute("truncate quotes.day, quotes.cycle")
                 try await database.execute(
                     Statement(
@@ -190,7 +191,7 @@ import Testing
 
     @Test("Q2: few quotes alternate, the last one can't be retired, and without any no day has one")
     func few() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             for count in 1...4 { try await rotates(of: count, in: database) }
         }
     }
@@ -215,7 +216,7 @@ import Testing
 
     @Test("quotes are found by words, category and author, page by page, each once, and retired ones not at all")
     func search() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             var found: [String] = []
             while found.count < 1_000 {
                 let after = found.last ?? "null"

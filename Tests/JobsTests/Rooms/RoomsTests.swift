@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -6,7 +7,7 @@ import Testing
 @Suite("Events for rooms") struct RoomsTests {
     @Test("an event has the adapter's format, reaches its namespace at commit, and is not sent after a rollback")
     func format() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let (server, chat) = try await Self.servers(database, configuration)
             try? await database.transaction { transaction in
                 try await transaction.execute("select rooms.emit('a', 'lost')")
@@ -36,7 +37,7 @@ import Testing
 
     @Test("equal events of one transaction all arrive, in their order")
     func equal() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let server = try await SocketServer(database, configuration)
             try await database.transaction { transaction in
                 for event in ["a", "a", "b", "a"] {
@@ -55,7 +56,7 @@ import Testing
         "a message of 7,999 bytes needs no table, and one of 8,000 does; bytes of UTF-8 count",
         arguments: ["a", "ü", "😀"])
     func size(letter: String) async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let server = try await SocketServer(database, configuration)
             func emit(_ text: String) async throws {
                 try await database.execute(Statement("select rooms.emit('r', 'x', to_jsonb($1::text))", [text]))
@@ -84,7 +85,7 @@ import Testing
 
     @Test("an attachment has every kind of JSON value, unchanged, and arrives for a user without rights on its table")
     func attachment() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             try await database.makeAttachments()
             let server = try await SocketServer(database, configuration)
             let data = """
@@ -113,7 +114,7 @@ import Testing
 
     @Test("a number has the form of its size in MessagePack, and the value that JSON.parse would give it")
     func numbers() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             for (json, expected) in [
                 ("127", .integer(127)), ("128", .integer(128)), ("255", .integer(255)), ("256", .integer(256)),
                 ("65535", .integer(65535)), ("65536", .integer(65536)), ("4294967295", .integer(4_294_967_295)),
@@ -137,7 +138,7 @@ import Testing
 
     @Test("texts, arrays and maps have the head of their size in MessagePack")
     func sizes() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             for count in [0, 15, 16, 31, 32, 255, 256, 65_535, 65_536] {
                 let values = try await database.query(
                     Statement(
@@ -160,7 +161,7 @@ import Testing
 
     @Test("arguments out of bounds raise ER422, so that no event goes to everyone or to nobody")
     func bounds() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             try await database.makeAttachments()
             let server = try await SocketServer(database, configuration)
             let reserved = ["connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener"]
@@ -201,7 +202,7 @@ import Testing
             "create index on public.attachment (id) where public.caught(payload)",
             "alter table public.attachment enable row level security",
         ]
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             let big = "select rooms.emit('r', 'x', to_jsonb(repeat('x', 8000)))"
             try await database.makeAttachments("public.attachment")
             try await database.execute("select rooms.set_attachment_table('attachment', 'a test')")
@@ -235,7 +236,7 @@ import Testing
 
     @Test("the prefix and the table can be set as the servers have them, and missing rights are named")
     func settings() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let big = "select rooms.emit('r', 'x', to_jsonb(repeat('x', 8000)), '/Chat')"
             try await database.execute("create schema \"Api\"")
             try await database.execute("select rooms.set_channel_prefix('Own', 'a test')")

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandStorage
 import ErrandTestKit
@@ -48,7 +49,7 @@ import Testing
 
     @Test("an attempt that has stored older bytes records nothing: the newer ones are stored")
     func superseded() async throws {
-        try await withTestQueue([]) { test in
+        try await withAppQueue([]) { test in
             let root = FileManager.default.temporaryDirectory.appendingPathComponent("media-\(UUID())").path
             defer { try? FileManager.default.removeItem(atPath: root) }
             let database = test.database
@@ -87,7 +88,7 @@ import Testing
 
     @Test("an object of another owner, a photo's result and one that is about to be removed are not replaced")
     func refused() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             try await replace([1], in: database)
             try await database.execute(
                 "select media.compressed_v1(photo, 'photos/1.jpg', '{}', '\\x00') from media.submit('u/1.jpg') as photo"

@@ -1,3 +1,4 @@
+import AppTestKit
 import Errand
 import ErrandStorage
 import ErrandTestKit
@@ -139,7 +140,7 @@ import Testing
 
     @Test("a reply that this version doesn't know removes nothing: the object and its bytes stay for the next attempt")
     func unknownReply() async throws {
-        try await withTestQueue([]) { test in
+        try await withAppQueue([]) { test in
             let root = FileManager.default.temporaryDirectory.appendingPathComponent("media-\(UUID())").path
             defer { try? FileManager.default.removeItem(atPath: root) }
             let (database, store) = (test.database, try FolderStore(root: root))
@@ -167,7 +168,7 @@ import Testing
 
     @Test("an invalid upload is rejected")
     func refused() async throws {
-        try await withTestDatabase { database, _ in
+        try await withAppDatabase { database, _ in
             for (call, state) in [
                 ("media.submit_upload('../a', '\\x00')", "ER422"), ("media.submit_upload('a', '')", "ER422"),
                 ("media.submit_upload('a', '\\x00', 'jpeg')", "ER422"),
