@@ -53,7 +53,7 @@ if [ -z "${ERRAND_WEB_ADDRESS:-}" ] && (: < /dev/tcp/127.0.0.1/8080) 2> /dev/nul
 fi
 log=.errand/run/errand.log
 
-step "4 of 5: creating or upgrading the schema; some seconds" errand migrate
+step "4 of 5: creating or upgrading the schema; some seconds" errand migrate --apps all
 errand storage init
 echo "5 of 5: starting errand run, and showing its jobs at work; one to two minutes"
 began=$EPOCHSECONDS

@@ -30,7 +30,7 @@ psql() { command psql --no-psqlrc --quiet --tuples-only --no-align --set ON_ERRO
 pgbench=$(printf '%s\n' "$(command -v pgbench || true)" /usr/lib/postgresql/*/bin/pgbench | grep -v '^$' | sort -V | tail -1)
 
 psql "$admin" -c "drop database if exists invites with (force)" -c "create database invites"
-"$errand" migrate > /dev/null
+"$errand" migrate --apps pairing > /dev/null
 echo "Making $due invites that will be due at once, and 200000 that stay"
 psql "$DATABASE_URL" -v due="$due" << 'END'
 create function public.code(sign text, n bigint) returns text language sql immutable as $$

@@ -21,7 +21,6 @@ struct CellService: Service {
     }
 
     private let cell: Cell
-    private let migrator: Migrator
     private let environment: Environment
     private let database: Database
     private let handlers: CellHandlers?
@@ -32,7 +31,6 @@ struct CellService: Service {
     init(_ cell: Cell, _ parts: Parts, _ environment: Environment) throws {
         self.cell = cell
         self.environment = environment
-        migrator = try environment.migrator()
         let database = Database(
             configuration: cell.configuration,
             maximumConnections: try environment.settings.value(.connections) { Int($0) }, logger: cell.logger)
@@ -48,11 +46,7 @@ struct CellService: Service {
                     handlers: $0.all)
             }
         }
-        let apps = try environment.jobApps()
-        scheduler =
-            try parts.isScheduler
-            ? Scheduler(
-                database: database, schedules: AllJobs.schedules(of: apps), cell: cell.name, logger: cell.logger) : nil
+        scheduler = parts.isScheduler ? Scheduler(database: database, cell: cell.name, logger: cell.logger) : nil
     }
 
     /// Runs what the cell has, once its database is ready.
@@ -78,7 +72,8 @@ struct CellService: Service {
 
     /// What the cell needs, beside the database.
     var readiness: [ReadinessCheck] {
-        let checks = (worker?.readiness ?? []) + (handlers?.readiness ?? []) + (scheduler?.readiness ?? [])
+        let checks =
+            (worker?.readiness ?? []) + (handlers?.readiness(of: database) ?? []) + (scheduler?.readiness ?? [])
         return checks.map { $0.of(cell: cell.name) }
     }
 
@@ -103,7 +98,7 @@ extension CellService {
             let reason: String
             do {
                 guard let obstacle = try await obstacle() else {
-                    try await handlers?.check(cell.logger)
+                    try await handlers?.check(on: database, cell.logger)
                     return
                 }
                 reason = "\(obstacle)"
@@ -125,7 +120,7 @@ extension CellService {
         let (obstacle, newer) = try await environment.withConnection(
             to: cell.configuration, needsSchema: false
         ) { connection in
-            try await connection.startObstacle(for: migrator)
+            try await connection.startObstacle(for: environment)
         }
         if obstacle == nil, let newer {
             cell.logger.notice(

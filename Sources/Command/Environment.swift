@@ -100,7 +100,7 @@ struct Environment: Sendable {
         configuration.statementTimeout = statementTimeout
         let connection = try await Connection.connect(configuration, logger: logger)
         do {
-            if needsSchema { try await migrator().require(on: connection) }
+            if needsSchema { try await requireSchema(on: connection) }
             let result = try await body(connection)
             await connection.close()
             return result

@@ -14,7 +14,6 @@ struct JobServices: Sendable {
     private let environment: Environment
     private let images: ImageProcessPool
     private let pushes: PushServices
-    private let apps: Set<AllJobs.App>
     private let photoLimit: Int
 
     /// Opens no connection.
@@ -28,33 +27,14 @@ struct JobServices: Sendable {
         for (service, route) in [("apns", pushes.apns.route), ("fcm", pushes.fcm.route)] {
             Gauge(label: "errand_push_route", dimensions: [("service", service), ("route", route.rawValue)]).record(1)
         }
-        apps = try environment.jobApps()
     }
 
     /// The handlers for the jobs of a cell. Opens no connection.
     func handlers(for cell: Cell) throws -> CellHandlers {
         let store = MeasuredStore(
             try environment.settings.objectStore(environment.storeIdentity(of: cell.configuration)))
-        let handlers = Handlers(
-            AllJobs.handlers(of: apps, store: store, images: images, pushes: pushes, photoLimit: photoLimit))
-        return CellHandlers(all: handlers, store: store, needsStore: apps.contains(.media))
-    }
-
-    /// The program for photos and cards. Without it, jobs that need it fail, and all others run.
-    var readiness: [ReadinessCheck] {
-        guard apps.contains(.media) else { return [] }
-        return [ReadinessCheck.showing("images", isRequired: false) { try images.program() }]
-    }
-
-    /// Logs what the jobs lack on this host.
-    func check() {
-        guard apps.contains(.media) else { return }
-        do {
-            _ = try images.program()
-        } catch {
-            environment.logger.warning(
-                "the image program is missing: jobs that need it fail", metadata: ["error": "\(error.detail)"])
-        }
+        let handlers = AllJobs.handlers(store: store, images: images, pushes: pushes, photoLimit: photoLimit)
+        return CellHandlers(all: handlers, store: store, images: images)
     }
 
     /// Stops the child processes and closes the connections.
@@ -64,18 +44,26 @@ struct JobServices: Sendable {
     }
 }
 
-/// The handlers for the jobs of one cell, with the object store as that cell knows it.
+/// The handlers for the jobs of one cell, with what the app `media` needs of this host. Without that app, nothing is
+/// checked.
 struct CellHandlers: Sendable {
     let all: Handlers
     fileprivate let store: any ObjectStore
-    fileprivate let needsStore: Bool
+    fileprivate let images: ImageProcessPool
 
-    /// Checks the store. If it can't be reached or is misconfigured, jobs that need it wait.
+    /// Checks the store and the image program. Jobs that need the store wait if it can't be reached or is
+    /// misconfigured; those that need the program fail without it.
     ///
     /// - Throws: ``ConfigurationError`` for a bucket that keeps versions against its configuration: deleted objects
     ///   would stay there.
-    func check(_ logger: Logger) async throws {
-        guard needsStore else { return }
+    func check(on database: Database, _ logger: Logger) async throws {
+        guard try await database.hasMedia() else { return }
+        do {
+            _ = try images.program()
+        } catch {
+            logger.warning(
+                "the image program is missing: jobs that need it fail", metadata: ["error": "\(error.detail)"])
+        }
         do throws(StorageError) {
             try await store.check()
         } catch  where error.code == .keepsVersions {
@@ -87,12 +75,27 @@ struct CellHandlers: Sendable {
         }
     }
 
-    /// The store. Without it, jobs that need it wait, and all others run.
-    var readiness: [ReadinessCheck] {
-        needsStore ? [ReadinessCheck("storage", isRequired: false) { try await store.check() }] : []
+    /// The store and the program for photos and cards: without them, jobs that need them wait or fail, and all others
+    /// run.
+    func readiness(of database: Database) -> [ReadinessCheck] {
+        [
+            ReadinessCheck("storage", isRequired: false) {
+                if try await database.hasMedia() { try await store.check() }
+            },
+            ReadinessCheck("images", isRequired: false) {
+                if try await database.hasMedia() { _ = try images.program() }
+            },
+        ]
     }
 
     func stop() async { await store.stop() }
+}
+
+extension Database {
+    /// Whether the database has the app `media`, whose jobs need a store and the image program.
+    fileprivate func hasMedia() async throws -> Bool {
+        try await query("select 'media' = any (errand_internal.apps_v1())").scalar(Bool.self)
+    }
 }
 
 extension Settings {

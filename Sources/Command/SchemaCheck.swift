@@ -1,47 +1,29 @@
 import AppSchemas
 import EngineSchema
-import Jobs
 import Postgres
 
 extension Environment {
-    /// The migrator of this version's schema: the engine and the apps of ERRAND_APPS.
+    /// The migrator of this version's schema: the engine, the apps that the database has, and those to add.
     ///
-    /// - Throws: ``ConfigurationError`` for unknown apps, and if an app lacks one that it needs.
-    func migrator() throws -> Migrator {
-        let migrator = EngineSchema.migrator(with: try settings.apps())
+    /// - Throws: ``ConfigurationError`` for unknown apps to add, and if one lacks an app that it needs.
+    func migrator(for connection: Connection, adding apps: [String] = []) async throws -> Migrator {
+        try migrator(of: try await connection.installedApps().filter(AppSchemas.names.contains) + apps)
+    }
+
+    /// The migrator of the engine and these apps.
+    func migrator(of apps: [String]) throws -> Migrator {
+        let parts: [SchemaPart]
+        do {
+            parts = try AppSchemas.named(apps)
+        } catch let error as UnknownApp {
+            throw ConfigurationError("--apps: \(error)")
+        } catch let error as MissingApp {
+            throw ConfigurationError("--apps: \(error)")
+        }
+        let migrator = EngineSchema.migrator(with: parts)
         return StandIn.isOn ? migrator.rewritten(for: StandIn.version) : migrator
     }
-}
 
-extension Environment {
-    /// The apps whose jobs and schedules run here.
-    func jobApps() throws -> Set<AllJobs.App> { Set(try settings.apps().compactMap { AllJobs.App(rawValue: $0.name) }) }
-}
-
-extension Settings {
-    /// The apps of ERRAND_APPS, those that others need first.
-    ///
-    /// - Throws: ``ConfigurationError`` for an unknown app, and if an app lacks one that it needs.
-    func apps() throws -> [SchemaPart] {
-        do {
-            return try AppSchemas.named(value(.apps, parseApps))
-        } catch let error as UnknownApp {
-            throw ConfigurationError("ERRAND_APPS: \(error)")
-        } catch let error as MissingApp {
-            throw ConfigurationError("ERRAND_APPS: \(error)")
-        }
-    }
-
-    private func parseApps(_ text: String) -> [String]? {
-        switch text {
-        case "all": AppSchemas.names
-        case "none": []
-        default: text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingPrefix(" ").description }
-        }
-    }
-}
-
-extension Migrator {
     /// Returns if this program can run on the database: the schema is its own, or a compatible newer one. Takes 5 ms.
     ///
     /// Users without the right to read errand.migration aren't checked: the functions that they call report errors.
@@ -50,10 +32,10 @@ extension Migrator {
     /// - Throws: ``Failure`` that names `errand migrate` if the schema is missing or older; ``PostgresError`` with code
     ///   `schema` if it is too new.
     @discardableResult
-    func require(on connection: Connection) async throws -> String? {
+    func requireSchema(on connection: Connection) async throws -> String? {
         let fit: SchemaFit
         do {
-            fit = try await self.fit(on: connection)
+            fit = try await migrator(for: connection).fit(on: connection)
         } catch let error as PostgresError where error.sqlState == "42501" {
             return nil
         }
@@ -67,5 +49,13 @@ extension Migrator {
         throw Failure(
             code: Failure.misconfigured,
             "the database's schema is missing or older: it lacks \(first)\(rest) of this program; run `errand migrate`")
+    }
+}
+
+extension Connection {
+    /// The apps that the database has; none without the schema `errand`.
+    func installedApps() async throws -> [String] {
+        guard try await query("select to_regclass('errand.app') is not null").scalar(Bool.self) else { return [] }
+        return try await query("select name from errand.app order by name").column(0, as: String.self)
     }
 }

@@ -72,9 +72,9 @@ extension Connection {
     ///   is newer than this program.
     /// - Throws: ``Failure`` if waiting would not help: the schema or a right is missing. ``PostgresError`` with code
     ///   `schema` if the schema is too new.
-    func startObstacle(for migrator: Migrator) async throws -> (obstacle: StartObstacle?, newer: String?) {
+    func startObstacle(for environment: Environment) async throws -> (obstacle: StartObstacle?, newer: String?) {
         if let cause = try await readOnly() { return (.readOnly(cause), nil) }
-        let newer = try await migrator.require(on: self)
+        let newer = try await environment.requireSchema(on: self)
         try await requireRightToWork()
         let original = try await query("select errand.copy_of()").scalar(String?.self)
         return (original.map { .copy(of: $0) }, newer)

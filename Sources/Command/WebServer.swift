@@ -10,7 +10,7 @@ struct WebServer: Sendable {
     let address: Web.Address
     private let isWeb: Bool
     private let cells: [Cell]
-    private let migrator: Migrator
+    private let environment: Environment
     private let registry = MetricRegistry()
     /// Nil if this process serves no page.
     private let access: AccessRules?
@@ -27,7 +27,7 @@ struct WebServer: Sendable {
         self.address = address
         self.isWeb = isWeb
         cells = try environment.cells()
-        migrator = try environment.migrator()
+        self.environment = environment
         logger = environment.logger
         access = try isWeb ? environment.settings.pageAccess(at: address) : nil
         MetricsSystem.bootstrap(registry)
@@ -111,7 +111,7 @@ struct WebServer: Sendable {
             ReadinessCheck("database") { _ = try await database.query("select 1") },
             ReadinessCheck("schema") {
                 do {
-                    try await database.withConnection { try await migrator.require(on: $0) }
+                    try await database.withConnection { try await environment.requireSchema(on: $0) }
                 } catch let failure as Failure {
                     throw NotReady(failure.message)
                 }

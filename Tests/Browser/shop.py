@@ -39,18 +39,17 @@ class Shop:
             self.psql(f"drop database if exists {name} with (force)", url=self.server_url)
             self.psql(f"create database {name}", url=self.server_url)
         self.errand("migrate")
-        self.errand("migrate", "--cell", "1", DATABASE_URL=self.second_url, ERRAND_APPS="none")
+        self.errand("migrate", "--cell", "1", DATABASE_URL=self.second_url)
         self.password_setting = self.errand("web", "password", "alice", given=PASSWORD + "\n").strip()
         self.psql(file=ROOT / "Tests/Browser/seed.sql")
-        self.worker = self.start("worker", ERRAND_QUEUES="default=8,images=2", ERRAND_APPS="none")
-        self.scheduler = self.start("scheduler", ERRAND_APPS="none")
+        self.worker = self.start("worker", ERRAND_QUEUES="default=8,images=2")
+        self.scheduler = self.start("scheduler")
         self.port, self.open_port, self.cells_port = free_port(), free_port(), free_port()
         self.start("web", ERRAND_WEB_ADDRESS=f"127.0.0.1:{self.port}", ERRAND_WEB_PASSWORDS=self.password_setting,
                    ERRAND_WEB_TOKENS=f"ci={TOKEN}", ERRAND_LOG_LEVEL="debug")
         self.start("web", name="open", ERRAND_WEB_ADDRESS=f"127.0.0.1:{self.open_port}")
         self.start("web", name="cells", ERRAND_WEB_ADDRESS=f"127.0.0.1:{self.cells_port}",
                    ERRAND_WEB_PASSWORDS=self.password_setting,
-                   ERRAND_APPS="none",
                    DATABASE_URL=f"{self.url} {self.second_url} postgresql://127.0.0.1:1/away")
         self.site = f"http://127.0.0.1:{self.port}"
         self.open_site = f"http://127.0.0.1:{self.open_port}"

@@ -78,7 +78,7 @@ def main(program, folder):
     receiver = Receiver()
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ERRAND_", "PG", "OTEL_"))}
     environment = kept | {
-        "DATABASE_URL": url, "ERRAND_APPS": "none", "ERRAND_QUEUES": "default=20", "OTEL_SERVICE_NAME": "shop",
+        "DATABASE_URL": url, "ERRAND_QUEUES": "default=20", "OTEL_SERVICE_NAME": "shop",
         "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url, "OTEL_EXPORTER_OTLP_HEADERS": "x-key=a%20secret",
         "ERRAND_LOG_FORMAT": "json"}
     sql(url, "drop schema if exists errand cascade")

@@ -96,7 +96,7 @@ class Errand:
 
     @staticmethod
     def environment(settings):
-        return {"PATH": os.environ["PATH"], "ERRAND_APPS": "none", **settings}
+        return {"PATH": os.environ["PATH"], **settings}
 
     def __init__(self, *arguments, **settings):
         self.log = tempfile.TemporaryFile()

@@ -25,7 +25,7 @@ PGOPTIONS='-c client_min_messages=warning'
 export PGOPTIONS
 psql "$admin" -c "drop database if exists $database" -c "create database $database"
 trap 'rm -rf "$work"; psql "$admin" -c "drop database if exists $database with (force)"' EXIT
-"$errand" migrate > /dev/null
+"$errand" migrate --apps all > /dev/null
 if [ "$(psql "$DATABASE_URL" -c "select count(*) > 10 from pg_proc where pronamespace = to_regnamespace('errand')")" != t ]
 then
     echo "errand migrate made no schema"

@@ -134,8 +134,7 @@ class Worker:
 
     def __init__(self, errand, url, log, inside=None):
         words = ["ip", "netns", "exec", inside, errand] if inside else [errand]
-        settings = {"PATH": os.environ["PATH"], "DATABASE_URL": url, "ERRAND_APPS": "none",
-                    "ERRAND_QUEUES": "default=10,slow=30"}
+        settings = {"PATH": os.environ["PATH"], "DATABASE_URL": url, "ERRAND_QUEUES": "default=10,slow=30"}
         self.log = log
         self.process = subprocess.Popen([*words, "worker"], env=settings, stdin=subprocess.DEVNULL,
                                         stdout=open(log, "wb"), stderr=subprocess.STDOUT)

@@ -35,7 +35,7 @@ def prepare(rig):
     connection.close()
     # libpq gives up at a replica that hasn't replayed this yet.
     wait(30, lambda: all(host.has_database() for host in rig.hosts))
-    settings = {"PATH": os.environ["PATH"], "DATABASE_URL": rig.url("postgres", "hosts"), "ERRAND_APPS": "none"}
+    settings = {"PATH": os.environ["PATH"], "DATABASE_URL": rig.url("postgres", "hosts")}
     migration = subprocess.run([ERRAND, "migrate"], env=settings, capture_output=True, text=True)
     if migration.returncode:
         sys.exit(f"errand migrate: {migration.stderr}")

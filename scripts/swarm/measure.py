@@ -39,8 +39,8 @@ def transactions():
 
 class Swarm:
     def __init__(self, url):
-        settings = {"PATH": os.environ["PATH"], "DATABASE_URL": url, "ERRAND_APPS": "none",
-                    "ERRAND_QUEUES": "default=10", "ERRAND_LOG_LEVEL": "warning"}
+        settings = {"PATH": os.environ["PATH"], "DATABASE_URL": url, "ERRAND_QUEUES": "default=10",
+                    "ERRAND_LOG_LEVEL": "warning"}
         self.log = tempfile.TemporaryFile()
         self.workers = [subprocess.Popen([ERRAND, "worker"], env=settings, stdin=subprocess.DEVNULL,
                                          stdout=self.log, stderr=self.log) for _ in range(WORKERS)]
@@ -92,7 +92,7 @@ def measure(name, url):
     subprocess.run(["createdb", f"--maintenance-db={URL}", "swarm"], check=True)
     direct = URL.replace("/errand?", "/swarm?")
     subprocess.run([ERRAND, "migrate"], check=True, capture_output=True,
-                   env={"PATH": os.environ["PATH"], "DATABASE_URL": direct, "ERRAND_APPS": "none"})
+                   env={"PATH": os.environ["PATH"], "DATABASE_URL": direct})
     swarm = Swarm(url)
     swarm.wait_idle()
     connections = sql("select count(*) from pg_stat_activity where datname = 'swarm' and backend_type = 'client backend'")

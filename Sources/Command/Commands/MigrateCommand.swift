@@ -1,3 +1,4 @@
+import AppSchemas
 import ArgumentParser
 import Postgres
 import Synchronization
@@ -11,6 +12,11 @@ struct MigrateCommand: AsyncParsableCommand {
 
             Applies missing migrations, then functions and views whose text has changed. Workers \
             may run meanwhile: a step that doesn't get its lock within 0.5 s is retried. Concurrent runs are safe.
+
+            errand migrate --apps media,quotes
+
+            adds apps beside the queue. From then on the database has them, each run upgrades them, and the workers run \
+            their jobs within a heartbeat. A new database has none.
 
             errand migrate --cell 3
 
@@ -30,6 +36,9 @@ struct MigrateCommand: AsyncParsableCommand {
     @Option(help: "Which cell of several this database is, 0 to 1023. It is set once, before the first job.")
     var cell: Int?
 
+    @Option(help: "Apps to add: all, none, or names with commas between, such as media,pairing.")
+    var apps: String?
+
     func validate() throws {
         guard cell == nil || !(dryRun || status || print) else {
             throw ValidationError("--cell: expected without --dry-run, --status and --print, which change nothing")
@@ -41,9 +50,10 @@ struct MigrateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let environment = try Environment.load()
-        let migrator = try environment.migrator()
         if print {
-            for script in migrator.scripts { Swift.print("-- \(script.name)\n\(script.sql)") }
+            for script in try environment.migrator(of: chosenApps).scripts {
+                Swift.print("-- \(script.name)\n\(script.sql)")
+            }
             return
         }
         let cells = try environment.cells()
@@ -53,7 +63,7 @@ struct MigrateCommand: AsyncParsableCommand {
         for cell in cells {
             if let name = cell.name { Swift.print("\(name.printable):") }
             do {
-                try await run(migrator, on: cell, of: environment)
+                try await run(on: cell, of: environment)
             } catch let error as PostgresError where cell.name != nil {
                 let failure = Failure(error)
                 throw Failure(
@@ -63,11 +73,20 @@ struct MigrateCommand: AsyncParsableCommand {
         }
     }
 
-    private func run(_ migrator: Migrator, on cell: Cell, of environment: Environment) async throws {
-        let chosen = try environment.settings.apps().map(\.name)
+    private var chosenApps: [String] {
+        switch apps {
+        case "all": AppSchemas.names
+        case nil, "none": []
+        case let text?:
+            text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingPrefix(" ").description }
+        }
+    }
+
+    private func run(on cell: Cell, of environment: Environment) async throws {
         try await environment.withConnection(
             to: cell.configuration, statementTimeout: nil, needsSchema: false
         ) { connection in
+            let migrator = try await environment.migrator(for: connection, adding: chosenApps)
             if dryRun {
                 try await showPlan("would apply", of: migrator, on: connection)
             } else if status {
@@ -76,7 +95,6 @@ struct MigrateCommand: AsyncParsableCommand {
             } else {
                 try await migrate(connection, by: migrator)
             }
-            try await showOthers(than: chosen, on: connection)
         }
     }
 
@@ -101,6 +119,9 @@ struct MigrateCommand: AsyncParsableCommand {
         let scripts = steps.count { if case .script = $0 { true } else { false } }
         if scripts > 0 { Swift.print("applied \(scripts) functions and views") }
         if steps.isEmpty { Swift.print("up to date") }
+        if apps == nil, !steps.isEmpty, try await connection.installedApps().isEmpty {
+            Swift.print("the queue is installed alone: --apps adds apps to it")
+        }
         if let cell {
             let isNew = try await connection.query(
                 Statement("select errand_internal.set_cell($1::int)", [cell])
@@ -109,16 +130,6 @@ struct MigrateCommand: AsyncParsableCommand {
         }
         if let original = try await connection.query("select errand.copy_of()").scalar(String?.self) {
             writeError("warning: \(StartObstacle.copy(of: original))")
-        }
-    }
-
-    /// Installed apps that ERRAND_APPS doesn't list stay as they are.
-    private func showOthers(than chosen: [String], on connection: Connection) async throws {
-        let isThere = try await connection.query("select to_regclass('errand.app') is not null")
-        guard try isThere.scalar(Bool.self) else { return }
-        let others = Statement("select name from errand.app where name <> all ($1) order by name", [chosen])
-        for name in try await connection.query(others).column(0, as: String.self) {
-            Swift.print("app \(name) is installed and not in ERRAND_APPS: left as it is")
         }
     }
 

@@ -77,8 +77,7 @@ struct Serving {
             try await StopSignals.run(within: limit, log: log) {
                 let services = try cells.map { try CellService($0, parts, environment) }
                 traces?.start()
-                jobs?.check()
-                let checks = services.flatMap(\.readiness) + (jobs?.readiness ?? [])
+                let checks = services.flatMap(\.readiness)
                 // Serves while the database is awaited, and until the last job is handed back. Then it is cancelled.
                 async let _: Void? = web?.serve(checks)
                 if isAlone { try await services[0].waitUntilReady() }

@@ -46,11 +46,6 @@ extension Setting {
         "errand.cell.url", "ERRAND_CELL_URL", nil, expected: "postgresql://user@host:5432/database", isSecret: true,
         "the cell that `errand cells front`, `add` and `login` are about; DATABASE_URL is the front then"
     ) { _ in true }
-    // Checked where it is used.
-    static let apps = Setting(
-        "errand.apps", "ERRAND_APPS", "all", expected: "all, none, or apps with commas between, such as media,pairing",
-        "apps that `errand migrate` installs beside the queue, and whose jobs and schedules run"
-    ) { !$0.isEmpty }
     static let queues = Setting(
         "errand.queues", "ERRAND_QUEUES", "default=10,images=2,uploads=16,pushes=50", expected: "queue=number,…",
         "queues to claim from, and how many jobs of each run here at once"
@@ -205,7 +200,7 @@ extension Setting {
     ) { !$0.isEmpty }
 
     static let all = [
-        databaseURL, cellURL, apps, queues, pollInterval, listen, lease, heartbeatInterval, grace, memory, connections,
+        databaseURL, cellURL, queues, pollInterval, listen, lease, heartbeatInterval, grace, memory, connections,
         claimConnections, functionConnections,
         storage,
         storageURL, storageAccessKey, storageSecretKey, storageSessionToken, push, apnsKey, apnsKeyID, apnsTeamID,

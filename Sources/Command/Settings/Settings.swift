@@ -113,3 +113,9 @@ struct ConfigurationError: Error, CustomStringConvertible {
         return ConfigurationError("\(setting.variable): expected \(setting.expected), got \(shown) (\(origin))")
     }
 }
+
+extension Settings: CustomStringConvertible, CustomReflectable {
+    /// Shows no value, so that no log of whatever holds the settings has a secret.
+    var description: String { "Settings" }
+    var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -14,7 +14,7 @@ final class ClaimEnvironment: Sendable {
     let written: WrittenCompletions
     let capacity: SharedCapacity
     let logger: Logger
-    private let known: Mutex<[String]>
+    private let known = Mutex<[String]>([])
 
     init(
         configuration: WorkerConfiguration, connections: WorkerConnections, stop: StopRequest, attempts: Attempts,
@@ -28,16 +28,15 @@ final class ClaimEnvironment: Sendable {
         self.written = written
         self.capacity = capacity
         self.logger = logger
-        known = Mutex(attemptEnvironment.handlers.kinds.map(\.rawValue))
         idle = IdleState(pollInterval: configuration.pollInterval)
     }
 
-    /// The kinds that it claims: those of its program, and with SQL functions.
+    /// The kinds that it claims: those of its program but for apps that the database lacks, and with SQL functions.
     var kinds: [String] { known.withLock(\.self) }
 
-    func set(kindsInSQL timeouts: [String: Int64]) {
+    /// - Parameter timeouts: those of the kinds with SQL functions, in milliseconds.
+    func set(kinds: [String], inSQL timeouts: [String: Int64]) {
         attemptEnvironment.functions?.set(timeouts: timeouts)
-        let kinds = Set(attemptEnvironment.handlers.kinds.map(\.rawValue)).union(timeouts.keys).sorted()
         known.withLock { $0 = kinds }
     }
 

@@ -6,6 +6,8 @@ public struct Handlers: Sendable {
     /// A type-erased handler: takes the job as stored in the database.
     package struct Entry: Sendable {
         package let policy: JobPolicy
+        /// The app that the kind belongs to, if it is one of errand's. Only databases with this app have such jobs.
+        package var app: String?
         package let run: @Sendable (ClaimedJob, JobContext) async throws -> Outcome
 
         package init(
@@ -16,7 +18,7 @@ public struct Handlers: Sendable {
         }
     }
 
-    private(set) var entries: [JobKind: Entry] = [:]
+    package private(set) var entries: [JobKind: Entry] = [:]
 
     /// The built-in kind `noop` is always included.
     ///
@@ -29,6 +31,14 @@ public struct Handlers: Sendable {
     /// Adds a handler. A kind has one handler: the last one added replaces earlier ones.
     public mutating func add(_ handler: some JobHandler) {
         entries[Self.kind(of: handler)] = Self.entry(handler)
+    }
+
+    /// Adds the handlers of an app.
+    package mutating func add(_ handlers: [any JobHandler], of app: String) {
+        for handler in handlers {
+            add(handler)
+            entries[Self.kind(of: handler)]?.app = app
+        }
     }
 
     /// The kinds, sorted.

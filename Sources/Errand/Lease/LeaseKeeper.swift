@@ -22,7 +22,7 @@ struct LeaseKeeper {
     func run() async {
         var plan = HeartbeatPlan(every: environment.configuration.heartbeatInterval, at: .now)
         var serverStart: String?
-        var handlersVersion: Int64?
+        var offer: KindsOffer?
         var skew = ClockSkew()
         var throttle = LogThrottle()
         var ranAlone = false
@@ -31,7 +31,7 @@ struct LeaseKeeper {
         while !Task.isCancelled {
             if plan.mayTry(at: .now) {
                 do {
-                    try await keepLease(&plan, &serverStart, &handlersVersion, &skew, &reconnects, &comparison)
+                    try await keepLease(&plan, &serverStart, &offer, &skew, &reconnects, &comparison)
                 } catch {
                     // The worker has stopped: nothing has failed.
                     if Task.isCancelled { return }
@@ -50,13 +50,13 @@ struct LeaseKeeper {
     }
 
     private func keepLease(
-        _ plan: inout HeartbeatPlan, _ serverStart: inout String?, _ handlersVersion: inout Int64?,
+        _ plan: inout HeartbeatPlan, _ serverStart: inout String?, _ offer: inout KindsOffer?,
         _ skew: inout ClockSkew,
         _ reconnects: inout ReconnectCount, _ comparison: inout UnlistedJobs
     ) async throws {
         // Heartbeats come first: ids of lost claims keep their leases even if no new id can be registered.
         if plan.isDue(at: .now, isAsking: isAsking) {
-            try await sendHeartbeat(&serverStart, handlersVersion, &skew)
+            try await sendHeartbeat(&serverStart, offer, &skew)
             reconnects.succeeded()
             plan.sent(at: .now)
             identity.heartbeats.add(1, ordering: .relaxed)
@@ -65,7 +65,7 @@ struct LeaseKeeper {
         }
         try await retire()
         if identity.current == nil, !environment.stop.isMade {
-            try await register(&serverStart, &handlersVersion, &skew)
+            try await register(&serverStart, &offer, &skew)
         }
         plan.succeeded()
     }
@@ -101,7 +101,7 @@ struct LeaseKeeper {
     private var isAsking: Bool { !environment.idle.listens && running.count > 0 }
 
     private func register(
-        _ serverStart: inout String?, _ handlersVersion: inout Int64?, _ skew: inout ClockSkew
+        _ serverStart: inout String?, _ offer: inout KindsOffer?, _ skew: inout ClockSkew
     ) async throws {
         let callsFunctions = environment.connections.callsFunctions
         let sent = Date.now
@@ -112,11 +112,11 @@ struct LeaseKeeper {
                 of: environment.attemptEnvironment.handlers, earlier: identity.retiring.sorted(),
                 sharesSlots: queues.contains { $0.held.share != nil },
                 callsFunctions: callsFunctions))
-        let (id, published, started, pause, kindsInSQL, version) = try rows.row(
+        let (id, published, started, pause, kinds, inSQL, version) = try rows.row(
             of: "errand_internal.register_worker_v1"
-        ).decode(Int64.self, JSONB.self, String.self, Int64.self, JSONB.self, Int64.self)
-        environment.set(kindsInSQL: try kindsInSQL.decode([String: Int64].self))
-        handlersVersion = callsFunctions ? version : nil
+        ).decode(Int64.self, JSONB.self, String.self, Int64.self, [String].self, JSONB.self, Int64.self)
+        environment.set(kinds: kinds, inSQL: try inSQL.decode([String: Int64].self))
+        offer = KindsOffer(version: version, callsFunctions: callsFunctions)
         let marks = try published.decode([String: [Int64]].self)
         for queue in queues { queue.plan.withLock { $0.register(id, at: marks[queue.name]) } }
         serverStart = started
@@ -133,7 +133,7 @@ struct LeaseKeeper {
 
     /// - Parameter serverStart: the server start during which the marks were taken.
     private func sendHeartbeat(
-        _ serverStart: inout String?, _ handlersVersion: Int64?, _ skew: inout ClockSkew
+        _ serverStart: inout String?, _ offer: KindsOffer?, _ skew: inout ClockSkew
     ) async throws {
         let ids = identity.all
         guard !ids.isEmpty else { return }
@@ -175,8 +175,9 @@ struct LeaseKeeper {
                 metadata: ["worker_id": .stringConvertible(id), "dropped": .stringConvertible(dropped)])
         }
         try await dropLost(held)
-        if handlersVersion != (environment.connections.callsFunctions ? version : nil), let current = identity.current {
-            logger.notice("kinds with SQL functions have changed: the worker registers anew")
+        let now = KindsOffer(version: version, callsFunctions: environment.connections.callsFunctions)
+        if offer != now, let current = identity.current {
+            logger.notice("apps or kinds with SQL functions have changed: the worker registers anew")
             identity.retire(current)
         }
     }
@@ -241,4 +242,11 @@ struct LeaseKeeper {
                 metadata: ["worker_id": .stringConvertible(id), "released": .stringConvertible(released)])
         }
     }
+}
+
+/// What decides which kinds a worker has, beside its program. It registers anew when that changes.
+private struct KindsOffer: Equatable {
+    /// `errand_internal.handlers_version`.
+    let version: Int64
+    let callsFunctions: Bool
 }

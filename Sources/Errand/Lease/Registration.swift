@@ -29,7 +29,7 @@ extension WorkerConfiguration {
 extension Handlers {
     /// The kinds with their policies, as errand_internal.register_kinds takes them.
     package var known: JSONB {
-        get throws { try JSONB(encoding: entries.map { KnownKind($0, policy: $1.policy) }) }
+        get throws { try JSONB(encoding: entries.map { KnownKind($0, $1) }) }
     }
 
     /// The default queues of these kinds.
@@ -39,6 +39,7 @@ extension Handlers {
 /// A kind with its policy, as errand_internal.register_kinds takes it.
 private struct KnownKind: Encodable {
     let name: String
+    let app: String?
     let queue: String
     let max_attempts: Int
     let priority: Int
@@ -48,8 +49,10 @@ private struct KnownKind: Encodable {
     let keep_ended_s: Double?
     let keep_failed_s: Double?
 
-    init(_ kind: JobKind, policy: JobPolicy) {
+    init(_ kind: JobKind, _ entry: Handlers.Entry) {
+        let policy = entry.policy
         name = kind.rawValue
+        app = entry.app
         queue = policy.queue
         max_attempts = policy.retry.attempts
         priority = policy.priority

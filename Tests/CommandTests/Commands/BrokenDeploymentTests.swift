@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -123,7 +124,7 @@ import Testing
 
     @Test("errand-image isn't beside errand: 69, and a worker whose jobs need it warns at its start")
     func noImageProgram() async throws {
-        try await withTestDatabase { _, configuration in
+        try await withAppDatabase { database, configuration in
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("alone-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
@@ -138,10 +139,10 @@ import Testing
             let failed = lines.first { $0.result == "failed" }
             #expect(failed?.check == "image program")
             #expect(failed?.fix?.hasPrefix("put errand-image beside errand") == true)
-            for (apps, warns) in [("all", true), ("none", false)] {
+            for warns in [true, false] {
+                if !warns { try await database.execute("delete from errand.app") }
                 let worker = try await Program.run(
-                    ["worker"], of: program.path, settings: settings.merging(["ERRAND_APPS": apps]) { $1 },
-                    signals: [("registered", SIGTERM)])
+                    ["worker"], of: program.path, settings: settings, signals: [("registered", SIGTERM)])
                 let lines = worker.errors.split(separator: "\n")
                 #expect(lines.contains { $0.contains("the image program is missing") } == warns, "\(worker.errors)")
             }

@@ -60,7 +60,7 @@ import Testing
             defer { try? FileManager.default.removeItem(at: folder) }
             let environment = try reaching(configuration)
                 .merging(["ERRAND_PUSH": "log", "ERRAND_STORAGE": folder.path]) { $1 }
-            let migrated = try await Program.run(["migrate"], settings: environment)
+            let migrated = try await Program.run(["migrate", "--apps", "all"], settings: environment)
             #expect(migrated.code == 0, "\(settings): \(migrated.errors)")
             #expect(try await Program.run(["migrate"], settings: environment).output == "up to date\n")
             #expect(try await Program.run(["storage", "init"], settings: environment).code == 0)

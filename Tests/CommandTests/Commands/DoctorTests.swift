@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandImages
 import ErrandTestKit
 import Foundation
@@ -22,7 +23,7 @@ import Testing
 
     @Test("without problems each check prints ok, and it exits with 0")
     func healthy() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             // Without the pooler, which would cause a warning.
             let root = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)").path
             defer { try? FileManager.default.removeItem(atPath: root) }
@@ -68,7 +69,7 @@ import Testing
 
     @Test("of several databases each is checked, and one that is away hides nothing of the others")
     func cells() async throws {
-        try await withTestDatabase { _, configuration in
+        try await withAppDatabase { _, configuration in
             let url = try #require(reaching(configuration, options: "-c role=errand_enqueuer")["DATABASE_URL"])
             let settings = ["DATABASE_URL": "postgresql://127.0.0.1:1/away \(url)"]
             let (code, lines) = try await examine(settings, as: "api")
@@ -84,7 +85,7 @@ import Testing
 
     @Test("a minor problem is a warning: it exits with 0, and with 1 if strict")
     func warnings() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             // Without the pooler, which would cause a warning.
             let root = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)").path
             defer { try? FileManager.default.removeItem(atPath: root) }
@@ -95,6 +96,7 @@ import Testing
             // The database is a copy of one that may be hours old.
             try await database.execute("select errand_internal.make_partitions()")
             try await database.execute("select errand_internal.prune()")
+            try await database.execute("delete from errand.schedule")
             try await database.execute("select errand.enqueue('noop', queue => 'images')")
             try await database.execute("update errand.job set run_at = now() - interval '1 hour'")
             try await database.execute("select errand.pause_queue('mail', 'moves', force => true)")
@@ -130,7 +132,7 @@ import Testing
         let first = try #require(lines.first)
         #expect(first.check == "database" && first.result == "failed")
         #expect(first.fix?.hasPrefix("start PostgreSQL") == true)
-        #expect(lines.dropFirst().map(\.check).first == "storage")
+        #expect(lines.dropFirst().map(\.check).first == "address")
         #expect(!lines.contains { $0.detail.contains("hunter2") })
     }
 
@@ -139,7 +141,7 @@ import Testing
         let unset = try await examine([:], as: "scheduler")
         #expect(unset.code == 78)
         #expect(unset.lines.first?.fix == "set DATABASE_URL, such as postgresql://user@host:5432/database")
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let settings = try reaching(configuration)
             let folder = try await examine(settings.merging(["ERRAND_STORAGE": "/dev/null/x"]) { _, given in given })
             #expect(folder.code == 78)
@@ -147,8 +149,8 @@ import Testing
             try await database.execute("drop schema errand cascade")
             let people = try await Program.run(["doctor"], settings: settings)
             #expect(people.code == 78)
-            #expect(people.output.contains("\nFAIL  schema         the database's schema is missing or older"))
-            #expect(people.output.contains("\n                     fix: run `errand migrate`\n"))
+            #expect(people.output.contains("\nFAIL  schema    the database's schema is missing or older"))
+            #expect(people.output.contains("\n                fix: run `errand migrate`\n"))
         }
     }
 
@@ -158,7 +160,7 @@ import Testing
             "run": "errand_worker", "worker": "errand_worker", "scheduler": "errand_worker", "web": "errand_monitor",
             "api": "errand_enqueuer", "ops": "errand_ops", "monitor": "errand_monitor",
         ]
-        try await withTestDatabase { _, configuration in
+        try await withAppDatabase { _, configuration in
             for (role, needed) in needs.sorted(by: { $0.key < $1.key }) {
                 let settings = try reaching(configuration, options: "-c role=\(needed)")
                 let (code, lines) = try await examine(settings, as: role)
@@ -181,7 +183,7 @@ import Testing
 
     @Test("read-only sessions, a database copy and a missing function are each reported with the fix")
     func unusable() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             func failed(_ options: String = "-c application_name=errand") async throws -> [Line] {
                 let (code, lines) = try await examine(reaching(configuration, options: options), as: "scheduler")
                 #expect(code == 78)
@@ -212,7 +214,7 @@ import Testing
 
     @Test("settings of APNs and FCM that are not whole, and an address that is taken, fail before they stop a start")
     func settings() async throws {
-        try await withTestDatabase { _, configuration in
+        try await withAppDatabase { _, configuration in
             let settings = try reaching(configuration)
             let half = try await examine(settings.merging(["APNS_KEY_ID": "ABCDE12345"]) { $1 }, as: "worker")
             #expect(half.code == 78)
@@ -243,7 +245,7 @@ import Testing
         let none = FileManager.default.temporaryDirectory.appendingPathComponent("fonts-\(UUID().uuidString)").path
         try "<fontconfig/>".write(toFile: none, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: none) }
-        try await withTestDatabase { _, configuration in
+        try await withAppDatabase { _, configuration in
             let settings = try reaching(configuration).merging(["FONTCONFIG_FILE": none]) { $1 }
             let line = try await examine(settings, as: "worker").lines.first { $0.check == "fonts" }
             #expect(line?.result == "warning")
@@ -254,7 +256,7 @@ import Testing
 
     @Test("a folder for photos that isn't there yet is not made")
     func changesNothing() async throws {
-        try await withTestDatabase { _, configuration in
+        try await withAppDatabase { _, configuration in
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("photos-\(UUID().uuidString)")
             let path = folder.appendingPathComponent("deep/er").path
             let (code, lines) = try await examine(

@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -8,7 +9,7 @@ import Testing
 @Suite("errand migrate") struct MigrateTests {
     @Test("brings an empty database up to date, and finds nothing to do the second time")
     func twice() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let settings = try reaching(configuration)
             try await database.dropSchemas()
             let plan = try await Program.run(["migrate", "--dry-run"], settings: settings)
@@ -29,7 +30,7 @@ import Testing
 
     @Test("applies all functions again beside transactions that have claimed, and waits for none")
     func besideClaims() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let settings = try reaching(configuration)
             #expect(try await Program.run(["migrate"], settings: settings).code == 0)
             try await database.execute("update errand.script set sha256 = ''")
@@ -48,12 +49,12 @@ import Testing
 
     @Test("a database with a schema media of its own is refused before anything changes")
     func taken() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let settings = try reaching(configuration)
             try await database.dropSchemas()
             try await database.execute("create schema media")
             try await database.execute("create table media.film (id int)")
-            for arguments in [["migrate"], ["migrate", "--dry-run"]] {
+            for arguments in [["migrate", "--apps", "all"], ["migrate", "--apps", "media", "--dry-run"]] {
                 let program = try await Program.run(arguments, settings: settings)
                 #expect(program.code == 78)
                 #expect(
@@ -69,13 +70,13 @@ import Testing
 
     @Test("the queue is installed alone, and runs; apps are added later, with all that they need")
     func apps() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             try await database.dropSchemas()
             let migrate = { (apps: String) in
-                try await Program.run(
-                    ["migrate"], settings: reaching(configuration).merging(["ERRAND_APPS": apps]) { $1 })
+                try await Program.run(["migrate", "--apps", apps], settings: reaching(configuration))
             }
-            #expect(try await migrate("none").code == 0)
+            let alone = try await Program.run(["migrate"], settings: reaching(configuration))
+            #expect(alone.output.hasSuffix("\nthe queue is installed alone: --apps adds apps to it\n"))
             #expect(try await database.query(Statement.foreignObjects).column(0, as: String.self) == [])
             try await database.execute("select errand.enqueue('noop')")
             let hasRun = Task {
@@ -84,32 +85,65 @@ import Testing
                 }
                 return true
             }
-            let settings = try reaching(configuration).merging(["ERRAND_APPS": "none"]) { $1 }
             let program = try await Program.run(
-                ["run"], settings: settings, signals: [("registered", SIGTERM)], after: hasRun)
+                ["run"], settings: reaching(configuration), signals: [("registered", SIGTERM)], after: hasRun)
             #expect(program.code == 0)
             #expect(
                 try await database.query("select name from errand.schedules").column(0, as: String.self) == [])
+            #expect(try await database.query("select name from errand.kind").column(0, as: String.self) == ["noop"])
 
             let lacking = try await migrate("events")
             #expect(lacking.code == 78)
-            #expect(lacking.error == "errand: ERRAND_APPS: expected media beside events, which needs it")
+            #expect(lacking.error == "errand: --apps: expected media beside events, which needs it")
             let unknown = try await migrate("event,media").error
-            #expect(unknown.hasPrefix("errand: ERRAND_APPS: expected activity, ") && unknown.hasSuffix(", got 'event'"))
+            #expect(unknown.hasPrefix("errand: --apps: expected activity, ") && unknown.hasSuffix(", got 'event'"))
             let needed = "devices,media,notify,rooms"
             #expect(try await migrate("events,\(needed)").output.contains("applied migration events/0001_events\n"))
-            let fewer = try await migrate(needed)
-            #expect(fewer.output == "up to date\napp events is installed and not in ERRAND_APPS: left as it is\n")
+            for apps in ["none", "rooms"] { #expect(try await migrate(apps).output == "up to date\n") }
             let names = try await database.query("select name from errand.app order by name")
             #expect(try names.column(0, as: String.self) == ["devices", "events", "media", "notify", "rooms"])
-            let all = try await Program.run(["migrate"], settings: reaching(configuration))
-            #expect(all.code == 0, "\(all.errors)")
+            #expect(try await Program.run(["migrate"], settings: reaching(configuration)).output == "up to date\n")
+            let schedules = try await database.query("select app, name from errand.schedule order by name")
+            #expect(
+                try schedules.map { try $0.decode(String.self, String.self) }.map { "\($0.0).\($0.1)" }
+                    == [
+                        "devices.device_prune", "events.event_purge", "notify.notification_cleanup",
+                        "media.removal_cleanup",
+                    ])
+            #expect(try await migrate("all").code == 0)
+        }
+    }
+
+    @Test("an app that is added while a worker runs has its jobs run by it, both those in SQL and those in Swift")
+    func addedWhileRunning() async throws {
+        try await withTestDatabase { database, configuration in
+            let settings = try reaching(configuration).merging(["ERRAND_HEARTBEAT_INTERVAL": "200ms"]) { $1 }
+            let hasRun = Task {
+                while try await database.query("select count(*) from errand.worker").scalar(Int.self) == 0 {
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+                let added = try await Program.run(
+                    ["migrate", "--apps", "devices,notify,rooms,media,quotes"], settings: settings)
+                #expect(added.code == 0, "\(added.errors)")
+                try await database.execute(
+                    "select errand.enqueue(kind) from unnest('{removal_cleanup,daily_quote}'::text[]) as kind")
+                while try await database.query("select count(*) from errand.history").scalar(Int.self) < 2 {
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+                return true
+            }
+            let worker = try await Program.run(
+                ["worker"], settings: settings, signals: [("registered", SIGTERM)], after: hasRun)
+            #expect(worker.code == 0, "\(worker.errors)")
+            #expect(
+                try await database.query("select distinct app from errand.kind where app is not null order by app")
+                    .column(0, as: String.self) == ["devices", "media", "notify", "quotes"])
         }
     }
 
     @Test("an encoding without most characters is refused before anything changes")
     func encoding() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let name = "latin_\(UUID().uuidString.prefix(8).lowercased())"
             try await database.execute(
                 Statement("create database \(name) template template0 encoding 'LATIN1' lc_collate 'C' lc_ctype 'C'"))
@@ -137,7 +171,7 @@ import Testing
 
     @Test("--status lists the applied and the missing steps")
     func status() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             try await database.execute("delete from errand.script where name = 'views/queues'")
             let program = try await Program.run(["migrate", "--status"], settings: reaching(configuration))
             #expect(program.code == 0)

@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -32,7 +33,7 @@ import Testing
 
     @Test("init, again, on an empty mount point, with --adopt; without it a worker names the fix")
     func runs() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let root = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)").path
             defer { try? FileManager.default.removeItem(atPath: root) }
             let settings = try reaching(configuration).merging(["ERRAND_STORAGE": root]) { one, _ in one }
@@ -63,7 +64,7 @@ import Testing
 
     @Test("78 if the folder can't be created, and nothing is recorded")
     func noFolder() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withAppDatabase { database, configuration in
             let settings = try reaching(configuration).merging(["ERRAND_STORAGE": "/dev/null/x"]) { one, _ in one }
             let program = try await Program.run(["storage", "init"], settings: settings)
             #expect(program.code == 78)

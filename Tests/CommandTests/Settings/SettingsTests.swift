@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import Testing
 
 @testable import Command
@@ -16,6 +17,19 @@ import Testing
         for setting in Setting.all {
             #expect(settings.value(setting)?.text == setting.fallback)
             if let fallback = setting.fallback { #expect(setting.accepts(fallback)) }
+        }
+    }
+
+    @Test("whatever holds the settings shows none of their values, as the logs of services do at level trace")
+    func description() throws {
+        let settings = try Settings.load(environment: [
+            "ERRAND_CONFIG": try file("{}"), "DATABASE_URL": "postgresql://errand:hunter2@127.0.0.1/x",
+        ])
+        let environment = Environment(settings: settings, logger: Logger(label: "test"), logFormat: .text)
+        var dumped = ""
+        dump(environment, to: &dumped)
+        for text in ["\(settings)", "\(environment)", String(reflecting: environment), dumped] {
+            #expect(!text.contains("hunter2"))
         }
     }
 

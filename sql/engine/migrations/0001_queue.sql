@@ -313,6 +313,7 @@ create table errand.kind (
     name text not null,
     queue text not null,
     limit_key text,
+    app text,
     circuits text[],
     registered_by text not null default session_user,
     constraint kind_pkey primary key (name)
@@ -329,6 +330,7 @@ comment on column errand.kind.priority is 'priority of its jobs, unless an enque
 comment on column errand.kind.name is 'the kind''s name';
 comment on column errand.kind.queue is 'queue of its jobs, unless an enqueue names one';
 comment on column errand.kind.limit_key is 'limit of its jobs, unless an enqueue names one';
+comment on column errand.kind.app is 'the app that it belongs to; null = none';
 comment on column errand.kind.circuits is 'the circuits of its jobs: they park while one of them is open';
 comment on column errand.kind.registered_by is
     'the login of that worker: while a live worker of this login has the kind, no other login may change it';

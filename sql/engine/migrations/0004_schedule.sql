@@ -23,6 +23,7 @@ create table errand.schedule (
     payload jsonb not null default '{}',
     definition jsonb,
     defined_by text,
+    app text,
     paused_reason text,
     problem text,
     constraint schedule_pkey primary key (name),
@@ -66,6 +67,7 @@ comment on column errand.schedule.definition is
     'the program''s definition when it was last applied; null if only SQL has defined it';
 comment on column errand.schedule.defined_by is
     'the login of that program: definitions of another login are refused';
+comment on column errand.schedule.app is 'the app that it belongs to; null = none';
 comment on column errand.schedule.paused_reason is 'why it is paused, in the words of the operator';
 comment on column errand.schedule.problem is 'why it does not tick; null = it does';
 

@@ -131,7 +131,7 @@ extension Diagnostics {
 
     private func checkSchema(_ connection: Connection) async -> Finding {
         do {
-            let newer = try await environment.migrator().require(on: connection)
+            let newer = try await environment.requireSchema(on: connection)
             let mayRead = try await connection.query(
                 """
                 select case

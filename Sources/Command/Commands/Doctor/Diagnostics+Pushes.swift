@@ -3,7 +3,7 @@ import Jobs
 
 extension Diagnostics {
     /// Shows where pushes would go, and sends none. Live Activities need Apple alone, notifications Google too.
-    @Sendable func checkPushes() async -> [Finding] {
+    func checkPushes(google: Bool) async -> [Finding] {
         let name = "pushes"
         do {
             let services = try environment.settings.pushServices(environment.logger)
@@ -15,7 +15,7 @@ extension Diagnostics {
                 : .warn(
                     name, "no key is set: no push is sent to Apple, and jobs with such pushes wait",
                     fix: "set APNS_KEY, APNS_KEY_ID, APNS_TEAM_ID and APNS_TOPIC; or ERRAND_PUSH=log to try out")
-            guard (try? environment.jobApps())?.contains(.notify) == true else { return [apple] }
+            guard google else { return [apple] }
             let google: Finding =
                 services.fcm.route == .fcm
                 ? .ok(name, "to Google's server `\(environment.settings.value(.fcmServer)?.text ?? "")`")

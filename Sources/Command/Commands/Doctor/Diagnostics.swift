@@ -11,18 +11,32 @@ struct Diagnostics: Sendable {
     let environment: Environment
     let role: DoctorRole
 
-    var checks: [@Sendable () async -> [Finding]] {
-        var checks: [@Sendable () async -> [Finding]] = [checkDatabase]
-        // A malformed ERRAND_APPS is a finding of the database checks.
-        let apps = (try? environment.jobApps()) ?? []
+    /// Runs all checks. Those of what an app needs are made if a database has the app.
+    func findings() async -> [Finding] {
+        var findings = await checkDatabase()
         if role.runsJobs {
-            if apps.contains(.media) { checks.append(checkStorage) }
-            if !apps.isDisjoint(with: [.activity, .notify]) { checks.append(checkPushes) }
-            if apps.contains(.media) { checks.append(checkImages) }
-            if apps.contains(.quotes) { checks.append(checkFonts) }
+            let apps = await installedApps()
+            if apps.contains("media") { findings += await checkStorage() }
+            if !apps.isDisjoint(with: ["activity", "notify"]) {
+                findings += await checkPushes(google: apps.contains("notify"))
+            }
+            if apps.contains("media") { findings += await checkImages() }
+            if apps.contains("quotes") { findings += checkFonts() }
         }
-        if role.isService || role == .web { checks.append(checkAddress) }
-        return checks
+        if role.isService || role == .web { findings += await checkAddress() }
+        return findings
+    }
+
+    /// The apps of all databases. Why one can't be asked is a finding of its own checks.
+    private func installedApps() async -> Set<String> {
+        var apps: Set<String> = []
+        for cell in (try? environment.cells()) ?? [] {
+            let installed = try? await environment.withConnection(to: cell.configuration, needsSchema: false) {
+                try await $0.query("select errand_internal.apps_v1()").scalar([String].self)
+            }
+            apps.formUnion(installed ?? [])
+        }
+        return apps
     }
 
     /// What the check finds in each database of DATABASE_URL. Throws ``ConfigurationError`` if that is malformed.
@@ -41,7 +55,7 @@ struct Diagnostics: Sendable {
 
 // MARK: - This host
 extension Diagnostics {
-    @Sendable private func checkStorage() async -> [Finding] {
+    private func checkStorage() async -> [Finding] {
         let name = "storage"
         do {
             if case .folder(let path) = try environment.settings.storageLocation(),
@@ -105,7 +119,7 @@ extension Diagnostics {
     }
 
     /// Whether the address for health and metrics is free. Only `errand web` fails if it isn't.
-    @Sendable private func checkAddress() async -> [Finding] {
+    private func checkAddress() async -> [Finding] {
         let name = "address"
         do {
             guard let address = try environment.settings.webAddress(isWeb: role == .run || role == .web) else {
@@ -128,7 +142,7 @@ extension Diagnostics {
     }
 
     /// Compresses a small photo of each input format, and makes one result of each output format.
-    @Sendable private func checkImages() async -> [Finding] {
+    private func checkImages() async -> [Finding] {
         let pool = ImageProcessPool(.init(processes: 1), logger: environment.logger)
         var reads: [String] = []
         var writes: [String] = []

@@ -29,8 +29,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let diagnostics = Diagnostics(environment: try Environment.load(), role: role)
-        var findings: [Finding] = []
-        for check in diagnostics.checks { findings += await check() }
+        let findings = await diagnostics.findings()
         try show(findings)
         if let first = findings.first(where: { $0.result == .failed }) { throw ExitCode(first.code) }
         if strict && findings.contains(where: { $0.result == .warning }) { throw ExitCode(Failure.failed) }

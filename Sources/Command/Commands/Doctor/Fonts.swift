@@ -2,7 +2,7 @@ import Foundation
 
 extension Diagnostics {
     /// Whether cards show letters and emoji. A character that no font of the host has is drawn as a box.
-    @Sendable func checkFonts() async -> [Finding] {
+    func checkFonts() -> [Finding] {
         let name = "fonts"
         var missing: [String] = []
         for (what, character) in [("letters", "61"), ("emoji", "1f600")] {

@@ -50,11 +50,11 @@ import Testing
         try await withCells { urls, _ in
             let all = try await Program.run(
                 ["migrate"],
-                settings: ["DATABASE_URL": urls.prefix(3).joined(separator: " "), "ERRAND_APPS": "none"])
+                settings: ["DATABASE_URL": urls.prefix(3).joined(separator: " ")])
             #expect(all.code == 0, "\(all.errors)")
             #expect(all.output.contains("applied migration") && all.output.contains("up to date"))
             let failing = try await Program.run(
-                ["migrate"], settings: ["DATABASE_URL": urls[3] + " " + urls[0], "ERRAND_APPS": "none"])
+                ["migrate"], settings: ["DATABASE_URL": urls[3] + " " + urls[0]])
             #expect(failing.code == 69 && failing.error.hasPrefix("errand: 127.0.0.1:1/gone: "), "\(failing.errors)")
             #expect(!failing.errors.contains("hunter2"))
         }

@@ -1,5 +1,5 @@
--- handle_purge: the handler of the kind event_purge. Purges the events whose days are over, one a call, so that a failed
--- attempt keeps its progress; several jobs purge different events. The job object_removal removes their objects.
+-- handle_purge: the handler of the kind event_purge. Purges the events whose days are over, one a call, so that a
+-- failed attempt keeps its progress; several jobs purge different events. The job object_removal removes their objects.
 --
 -- Rows are deleted on time even if the store is down: the list of objects to remove commits with them. The output is
 -- {events, photos, are_objects_due}: whether objects wait to be removed, from this run or an earlier one.

@@ -9,6 +9,7 @@ declare
     problem text;
     existing errand.kind;
     quoted text;
+    app text;
 begin
     perform errand_internal.check_job(
         store_handler.kind, '{}', store_handler.queue, store_handler.priority, store_handler.max_attempts, null,
@@ -32,20 +33,21 @@ begin
         raise exception 'put_handler: kind %: expected one of %, got one of %', store_handler.kind, registered_by,
             existing.registered_by using errcode = 'ER409';
     end if;
-    select format('%I.%I', nspname, proname) into quoted
+    select format('%I.%I', nspname, proname), app.name into quoted, app
     from pg_proc as routine
     join pg_namespace as space on space.oid = routine.pronamespace
+    left join errand.app on app.name = nspname
     where routine.oid = to_regprocedure(store_handler.function || '(jsonb, jsonb)');
-    insert into errand.kind as old (name, queue, max_attempts, priority, registered_by)
+    insert into errand.kind as old (name, app, queue, max_attempts, priority, registered_by)
     values (
-        store_handler.kind, coalesce(store_handler.queue, 'default'), coalesce(store_handler.max_attempts, 10),
+        store_handler.kind, app, coalesce(store_handler.queue, 'default'), coalesce(store_handler.max_attempts, 10),
         coalesce(store_handler.priority, 2), coalesce(store_handler.registered_by, current_user))
     on conflict on constraint kind_pkey do update
-    set queue = coalesce(store_handler.queue, old.queue),
+    set app = excluded.app, queue = coalesce(store_handler.queue, old.queue),
         max_attempts = coalesce(store_handler.max_attempts, old.max_attempts),
         priority = coalesce(store_handler.priority, old.priority), registered_by = excluded.registered_by
-    where (old.queue, old.max_attempts, old.priority, old.registered_by) is distinct from (
-        coalesce(store_handler.queue, old.queue), coalesce(store_handler.max_attempts, old.max_attempts),
+    where (old.app, old.queue, old.max_attempts, old.priority, old.registered_by) is distinct from (
+        excluded.app, coalesce(store_handler.queue, old.queue), coalesce(store_handler.max_attempts, old.max_attempts),
         coalesce(store_handler.priority, old.priority), excluded.registered_by);
     insert into errand.handler as old (kind, function, timeout, registered_by)
     values (store_handler.kind, quoted, store_handler.timeout, store_handler.registered_by)

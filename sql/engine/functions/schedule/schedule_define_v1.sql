@@ -1,13 +1,14 @@
 -- schedule_define_v1: applies a program's definition of a schedule, unless the same definition was applied before.
 --
 -- So a change by errand.put_schedule lasts until the program's own definition changes. The arguments are those of
--- errand.put_schedule. Returns created, changed or unchanged.
+-- errand.put_schedule; app is the app whose schedule it is, which errand migrate defines. Returns created, changed or
+-- unchanged.
 --
--- Raises ER409 for a schedule that only SQL or another existing login has defined, and for one of another kind: a
--- stolen login can't change the schedules of other programs.
+-- Raises ER409 for a schedule that only SQL, another existing login or an app has defined, and for one of another kind:
+-- a stolen login can't change the schedules of other programs.
 create or replace function errand_internal.schedule_define_v1(
     name text, cron text, kind text, payload jsonb, time_zone text, missed text, queue text, max_lateness interval,
-    max_catch_up int
+    max_catch_up int, app text default null
 ) returns text
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -26,11 +27,13 @@ begin
         return 'unchanged';
     end if;
     select * into existing from errand.schedule as target where target.name = schedule_define_v1.name;
-    if found and existing.defined_by is distinct from session_user
+    if found and existing.app is distinct from schedule_define_v1.app
+        or found and existing.app is null and existing.defined_by is distinct from session_user
         and (existing.defined_by is null or to_regrole(quote_ident(existing.defined_by)) is not null)
     then
         raise exception 'schedule_define: schedule %: expected one that % has defined, got one of %',
-            quote_literal(existing.name), session_user, coalesce(existing.defined_by, 'SQL')
+            quote_literal(existing.name), coalesce(schedule_define_v1.app, session_user),
+            coalesce(existing.app, existing.defined_by, 'SQL')
             using errcode = 'ER409',
             hint = format('select errand.drop_schedule(%L) lets the program define it.', existing.name);
     elsif found and existing.kind <> schedule_define_v1.kind then
@@ -44,7 +47,7 @@ begin
         schedule_define_v1.time_zone, schedule_define_v1.missed, schedule_define_v1.queue,
         schedule_define_v1.max_lateness, schedule_define_v1.max_catch_up);
     update errand.schedule as target
-    set definition = defined, defined_by = session_user
+    set definition = defined, defined_by = session_user, app = schedule_define_v1.app
     where target.name = schedule_define_v1.name;
     return outcome;
 end

@@ -1,6 +1,6 @@
 -- register_kinds: registers the kinds of a worker, with the defaults of errand.enqueue for them.
 --
--- kinds is an array of {name, queue, max_attempts, priority, is_whole, max_running, circuits, keep_ended_s,
+-- kinds is an array of {name, app, queue, max_attempts, priority, is_whole, max_running, circuits, keep_ended_s,
 -- keep_failed_s}. Without is_whole the last four stay as they are. A max_running that has changed sets the limit of the
 -- kind. A limit that an operator has set since then stays until the program changes max_running.
 --
@@ -17,8 +17,8 @@ begin
         select kind.*
         from jsonb_array_elements(kinds) as element,
             jsonb_to_record(element) as kind(
-                name text, queue text, max_attempts smallint, priority smallint, is_whole boolean, max_running int,
-                circuits text[], keep_ended_s double precision, keep_failed_s double precision)
+                name text, app text, queue text, max_attempts smallint, priority smallint, is_whole boolean,
+                max_running int, circuits text[], keep_ended_s double precision, keep_failed_s double precision)
         order by kind.name
     loop
         if least(given.keep_ended_s, given.keep_failed_s) < 86400 then
@@ -57,20 +57,20 @@ begin
             existing.keep_failed := make_interval(secs => given.keep_failed_s);
         end if;
         insert into errand.kind as old (
-            name, queue, max_attempts, priority, max_running, limit_key, circuits, keep_ended, keep_failed)
+            name, app, queue, max_attempts, priority, max_running, limit_key, circuits, keep_ended, keep_failed)
         values (
-            given.name, given.queue, given.max_attempts, given.priority, existing.max_running, existing.limit_key,
-            existing.circuits, existing.keep_ended, existing.keep_failed)
+            given.name, given.app, given.queue, given.max_attempts, given.priority, existing.max_running,
+            existing.limit_key, existing.circuits, existing.keep_ended, existing.keep_failed)
         on conflict on constraint kind_pkey do update
-        set queue = excluded.queue, max_attempts = excluded.max_attempts, priority = excluded.priority,
-            max_running = excluded.max_running, limit_key = excluded.limit_key, circuits = excluded.circuits,
-            keep_ended = excluded.keep_ended, keep_failed = excluded.keep_failed, registered_at = now(),
-            registered_by = excluded.registered_by
-        where (old.queue, old.max_attempts, old.priority, old.max_running, old.circuits, old.keep_ended,
+        set app = excluded.app, queue = excluded.queue, max_attempts = excluded.max_attempts,
+            priority = excluded.priority, max_running = excluded.max_running, limit_key = excluded.limit_key,
+            circuits = excluded.circuits, keep_ended = excluded.keep_ended, keep_failed = excluded.keep_failed,
+            registered_at = now(), registered_by = excluded.registered_by
+        where (old.app, old.queue, old.max_attempts, old.priority, old.max_running, old.circuits, old.keep_ended,
             old.keep_failed)
             is distinct from (
-                excluded.queue, excluded.max_attempts, excluded.priority, excluded.max_running, excluded.circuits,
-                excluded.keep_ended, excluded.keep_failed);
+                excluded.app, excluded.queue, excluded.max_attempts, excluded.priority, excluded.max_running,
+                excluded.circuits, excluded.keep_ended, excluded.keep_failed);
     end loop;
 end
 $$;

@@ -2,17 +2,17 @@
 -- result: jobs under an id without heartbeats are rescued.
 --
 -- lease is up to 1 hour. heartbeat_interval is a quarter of it by default, and a third at most. kinds is an array of
--- {name, queue, max_attempts, priority, …}: see errand_internal.register_kinds.
--- Returns the new id, and for each queue the marks that workers of the same kinds have stored, including those that
--- have left or were lost (none: start at 0). A mark is valid for every worker for as long as the server runs. started
--- is errand_internal.server_start(), under which they were taken.
+-- {name, queue, max_attempts, priority, …}: see errand_internal.register_kinds. Those of an app that isn't installed
+-- are left out. Returns the new id, and for each queue the marks that workers of the same kinds have stored, including
+-- those that have left or were lost (none: start at 0). A mark is valid for every worker for as long as the server
+-- runs. started is errand_internal.server_start(), under which they were taken.
 --
 -- earlier has the ids of the same process that still have a lease. If one of them is drained, so is the new one. slots
 -- is how many jobs it runs at once, for errand.workers; queue_slots is the same for each of its queues, for
 -- errand.overdue, unless other databases share them. maintains says that it also does maintenance, and
 -- maintenance_pause is errand_internal.maintenance_pause. calls_functions says that it also runs the kinds whose
--- handler is a SQL function. kinds_in_sql has these with their timeouts in milliseconds, and handlers_version is
--- errand_internal.handlers_version.
+-- handler is a SQL function. claims has the kinds that it is to claim, kinds_in_sql those of them that are such, with
+-- their timeouts in milliseconds, and handlers_version is errand_internal.handlers_version.
 --
 -- Raises ER421 if the database is a copy that nobody has adopted, ER422 for a longer lease, and ER409 as
 -- errand_internal.register_kinds does.
@@ -21,7 +21,8 @@ create or replace function errand_internal.register_worker_v1(
     slots int default null, maintains boolean default false, heartbeat_interval interval default null,
     queue_slots int[] default null, calls_functions boolean default false
 ) returns table (
-    worker_id bigint, marks jsonb, started text, maintenance_pause bigint, kinds_in_sql jsonb, handlers_version bigint)
+    worker_id bigint, marks jsonb, started text, maintenance_pause bigint, claims text[], kinds_in_sql jsonb,
+    handlers_version bigint)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -30,8 +31,12 @@ declare
         from errand.handler
         where calls_functions);
     version constant bigint := errand_internal.handlers_version();
+    known constant jsonb := (
+        select coalesce(jsonb_agg(element), '[]')
+        from jsonb_array_elements(register_worker_v1.kinds) as element
+        where element ->> 'app' is null or element ->> 'app' in (select app.name from errand.app));
     names constant text[] := array(
-        select element ->> 'name' from jsonb_array_elements(register_worker_v1.kinds) as element
+        select element ->> 'name' from jsonb_array_elements(known) as element
         union
         select jsonb_object_keys(in_sql)
         order by 1);
@@ -40,7 +45,7 @@ begin
     perform errand_internal.check_lease(register_worker_v1.lease);
     perform errand_internal.register_kinds((
         select coalesce(jsonb_agg(element), '[]')
-        from jsonb_array_elements(register_worker_v1.kinds) as element
+        from jsonb_array_elements(known) as element
         where not in_sql ? (element ->> 'name')));
     return query
     with entered as (
@@ -86,6 +91,7 @@ begin
             from errand.worker as other
             where other.maintains and other.heartbeat_at > now() - other.lease / 2
                 and other.id <> all (coalesce(register_worker_v1.earlier, '{}'))),
+        names,
         in_sql,
         version
     from entered;
