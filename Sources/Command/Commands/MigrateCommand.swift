@@ -18,6 +18,11 @@ struct MigrateCommand: AsyncParsableCommand {
             adds apps beside the queue. From then on the database has them, each run upgrades them, and the workers run \
             their jobs within a heartbeat. A new database has none.
 
+            errand migrate --drop-app quotes [--reason 'nobody reads them']
+
+            shows what an app has. With a reason it drops the app: its unfinished jobs are cancelled, the workers remove \
+            its objects from the store, then its schema, schedules and kinds go.
+
             errand migrate --cell 3
 
             makes a new database cell 3 of several, so that its job ids are not those of other cells. Of several \
@@ -39,7 +44,17 @@ struct MigrateCommand: AsyncParsableCommand {
     @Option(help: "Apps to add: all, none, or names with commas between, such as media,pairing.")
     var apps: String?
 
+    @Option(help: "An app to drop. Without a --reason, what it has is shown, and nothing changes.")
+    var dropApp: String?
+
+    @Option(help: "Why the app is dropped, for the audit.")
+    var reason: String?
+
     func validate() throws {
+        guard dropApp == nil || !(dryRun || status || print || apps != nil || cell != nil) else {
+            throw ValidationError("--drop-app: expected no other option but --reason")
+        }
+        guard reason == nil || dropApp != nil else { throw ValidationError("--reason: expected --drop-app beside it") }
         guard cell == nil || !(dryRun || status || print) else {
             throw ValidationError("--cell: expected without --dry-run, --status and --print, which change nothing")
         }
@@ -86,6 +101,9 @@ struct MigrateCommand: AsyncParsableCommand {
         try await environment.withConnection(
             to: cell.configuration, statementTimeout: nil, needsSchema: false
         ) { connection in
+            if let dropApp {
+                return try await DropApp(app: dropApp, reason: reason, connection: connection).run()
+            }
             let migrator = try await environment.migrator(for: connection, adding: chosenApps)
             if dryRun {
                 try await showPlan("would apply", of: migrator, on: connection)

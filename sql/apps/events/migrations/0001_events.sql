@@ -162,8 +162,8 @@ comment on column events.rule.is_only is 'true: allows one row';
 comment on column events.rule.kept_from is 'end or start of the event';
 insert into events.rule (kept_from) values ('end');
 
-insert into notify.profile (name, wakes, is_mutable, thread) values
-    ('event_reveal', false, false, 'events');
+insert into notify.profile (app, name, wakes, is_mutable, thread) values
+    ('events', 'event_reveal', false, false, 'events');
 insert into notify.profile_text (profile, locale, title, body) values
     ('event_reveal', 'en', 'The photos are here', 'You can see all photos of the event now.'),
     ('event_reveal', 'fr', 'Les photos sont là', 'Tu peux voir toutes les photos de l’événement maintenant.');

@@ -46,9 +46,9 @@ comment on column moments.moment.current_at is
     'when it became its sender''s current one and its receiver was told; null = it is not stored yet';
 comment on column moments.moment.sender is 'the user who sent it';
 
-insert into notify.profile (name, wakes, is_mutable, thread) values
-    ('new_moment', true, true, 'moments'),
-    ('paired', false, false, 'moments');
+insert into notify.profile (app, name, wakes, is_mutable, thread) values
+    ('moments', 'new_moment', true, true, 'moments'),
+    ('moments', 'paired', false, false, 'moments');
 insert into notify.profile_text (profile, locale, title, body) values
     ('new_moment', 'en', '{name|Your partner}', 'A new moment for you'),
     ('new_moment', 'fr', '{name|Ta moitié}', 'Un nouveau moment pour toi'),

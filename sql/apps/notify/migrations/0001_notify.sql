@@ -16,6 +16,7 @@ create table notify.profile (
     is_mutable boolean not null default false,
     is_urgent boolean not null default true,
     name text not null,
+    app text,
     sound text default 'default',
     category text,
     thread text,
@@ -31,6 +32,7 @@ comment on column notify.profile.wakes is 'whether it wakes the app, so that its
 comment on column notify.profile.is_mutable is 'whether the app''s extension at Apple may change it before it is shown';
 comment on column notify.profile.is_urgent is 'whether it is delivered at once, not when it suits the battery';
 comment on column notify.profile.name is 'the kind''s name';
+comment on column notify.profile.app is 'the app that it belongs to; null = none';
 comment on column notify.profile.sound is 'the sound''s name at Apple; null = silent';
 comment on column notify.profile.category is 'the category at Apple and the click action at Google; null = none';
 comment on column notify.profile.thread is 'the group in which Apple shows it; null = the app''s';

@@ -49,8 +49,8 @@ comment on column quotes.zone_count.time_zone is 'the IANA name of the time zone
 comment on column quotes.zone_count.subscribers is 'users with a subscription in this zone';
 comment on column quotes.zone_count.counted_at is 'when they were counted';
 
-insert into notify.profile (name, wakes, is_mutable, thread) values
-    ('daily_quote', false, false, 'quotes');
+insert into notify.profile (app, name, wakes, is_mutable, thread) values
+    ('quotes', 'daily_quote', false, false, 'quotes');
 insert into notify.profile_text (profile, locale, title, body) values
     ('daily_quote', 'en', 'Quote of the day', null),
     ('daily_quote', 'fr', 'Citation du jour', null);
