@@ -181,7 +181,7 @@ let package = Package(
             ],
             swiftSettings: strict, plugins: ["EmbedTextPlugin"]),
 
-        // The jobs and the program.
+        // The jobs of the apps, and the program.
         .target(name: "CProcess"),
         .target(
             name: "Jobs",

@@ -33,8 +33,8 @@ struct JobServices: Sendable {
     func handlers(for cell: Cell) throws -> CellHandlers {
         let store = MeasuredStore(
             try environment.settings.objectStore(environment.storeIdentity(of: cell.configuration)))
-        let handlers = AllJobs.handlers(store: store, images: images, pushes: pushes, photoLimit: photoLimit)
-        return CellHandlers(all: handlers, store: store, images: images)
+        let services = AppServices(store: store, images: images, pushes: pushes, photoLimit: photoLimit)
+        return CellHandlers(all: services.handlers, store: store, images: images)
     }
 
     /// Stops the child processes and closes the connections.

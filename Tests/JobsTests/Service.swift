@@ -67,8 +67,9 @@ func withService(
         let running = (0..<workers).map { _ in
             Worker(
                 database: database, configuration: configuration, logger: logger,
-                handlers: AllJobs.handlers(
-                    store: store, images: images, pushes: PushServices(PushLog(logger: logger))))
+                handlers: AppServices(
+                    store: store, images: images, pushes: PushServices(PushLog(logger: logger))
+                ).handlers)
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in running { group.addTask { try await worker.run() } }

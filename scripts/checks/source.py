@@ -203,17 +203,16 @@ def tests():
 
 
 def jobs():
-    """Each job has a README for operators and is registered, in AllJobs or as a SQL function."""
-    folders = sorted({Path(*path.parts[:2]) for path in files("jobs/*") if len(path.parts) > 2})
-    all_jobs = Path("jobs/AllJobs.swift")
-    registered = "\n".join(line for _, line in code_lines(all_jobs))
+    """Each job has a README for operators and is registered, in its app or as a SQL function."""
+    folders = sorted({Path(*path.parts[:3]) for path in files("jobs/*") if len(path.parts) > 3})
+    registered = "\n".join(line for path in files("jobs/*/*App.swift") for _, line in code_lines(path))
     functions = "\n".join(line for path in files("sql/apps/*/seeds/handlers.sql") for _, line in lines(path))
     for folder in folders:
         if not (folder / "README.md").is_file():
             yield folder / "README.md", 1, "is missing: write what the job does, its settings, and how to fix failures"
         kind = re.sub(r"(?<!^)(?=[A-Z])", "_", folder.name).lower()
         if not re.search(rf"\b{folder.name}", registered) and f"'{kind}'" not in functions:
-            yield all_jobs, 1, f"does not name {folder.name}, and no sql/apps/*/seeds/handlers.sql names {kind}"
+            yield folder, 1, f"is named by no jobs/*/*App.swift, and {kind} by no sql/apps/*/seeds/handlers.sql"
 
 
 def words():

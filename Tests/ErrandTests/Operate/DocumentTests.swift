@@ -69,7 +69,10 @@ import Testing
         let counts = Dictionary(uniqueKeysWithValues: results)
         #expect(counts["docs/operations.md"] ?? 0 >= 6)
         #expect(counts["docs/apps/events.md"] ?? 0 >= 6)
-        for job in ["ActivityEnd", "EventPurge", "ImageCompression", "InviteExpiry", "ObjectRemoval", "UploadRetry"] {
+        for job in [
+            "activity/ActivityEnd", "events/EventPurge", "media/ImageCompression", "media/ObjectRemoval",
+            "media/UploadRetry", "pairing/InviteExpiry",
+        ] {
             #expect(counts["jobs/\(job)/README.md"] != nil)
         }
     }
@@ -203,16 +206,16 @@ extension Document {
             ]
         case "docs/schedules.md", "docs/troubleshooting.md":
             ["select errand.put_schedule('nightly', '0 3 * * *', 'noop')"]
-        case "jobs/ImageCompression/README.md":
+        case "jobs/media/ImageCompression/README.md":
             ["select media.submit('uploads/4711.heic')", "update media.photo set id = '\(Self.anID)'"]
-        case "jobs/UploadRetry/README.md":
+        case "jobs/media/UploadRetry/README.md":
             [
                 "select errand.circuit_open('storage', 'moves')",
                 "select media.submit_upload('avatars/1.jpg', '\\xffd8')",
                 "update media.upload set id = '\(Self.anID)'",
             ]
-        case "jobs/ActivityEnd/README.md": ["select errand.circuit_open('apns', 'moves')"]
-        case "jobs/Notification/README.md": ["select errand.circuit_open('fcm', 'moves')"]
+        case "jobs/activity/ActivityEnd/README.md": ["select errand.circuit_open('apns', 'moves')"]
+        case "jobs/notify/Notification/README.md": ["select errand.circuit_open('fcm', 'moves')"]
         case _ where path.hasPrefix("jobs/"):
             ["daily_quote", "event_purge", "invite_expiry", "number_pool", "quote_rotation", "removal_cleanup"].map {
                 "select errand.put_schedule('\($0)', 'every 15 s', '\($0)')"

@@ -42,9 +42,9 @@ import Testing
         let logger = Logger(label: "test")
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("queues-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: root) }
-        let handlers = AllJobs.handlers(
+        let services = AppServices(
             store: try FolderStore(root: root), images: ImageProcessPool(logger: logger),
             pushes: PushServices(PushLog(logger: logger)))
-        return handlers.entries.mapValues(\.policy.queue)
+        return services.handlers.entries.mapValues(\.policy.queue)
     }
 }

@@ -1,0 +1,44 @@
+import Errand
+import ErrandImages
+import ErrandStorage
+
+/// An app with jobs in Swift: its folder here, and its schema in `sql/apps/<name>`. Jobs that only change the database
+/// are SQL functions there, in `seeds/handlers.sql`, beside the app's schedules.
+protocol App: SendableMetatype {
+    /// The name of its schema.
+    static var name: String { get }
+
+    static func handlers(_ services: AppServices) -> [any JobHandler]
+}
+
+/// The apps with jobs in Swift, one a line.
+private let apps: [any App.Type] = [
+    ActivityApp.self,
+    EventsApp.self,
+    MediaApp.self,
+    NotifyApp.self,
+    QuotesApp.self,
+]
+
+/// What the handlers of apps use.
+package struct AppServices: Sendable {
+    let store: any ObjectStore
+    let images: ImageProcessPool
+    let pushes: PushServices
+    /// The most bytes of an original.
+    let photoLimit: Int
+
+    package init(store: any ObjectStore, images: ImageProcessPool, pushes: PushServices, photoLimit: Int = 200 << 20) {
+        self.store = store
+        self.images = images
+        self.pushes = pushes
+        self.photoLimit = photoLimit
+    }
+
+    /// The handlers of all apps. A worker registers those of the apps that its database has.
+    package var handlers: Handlers {
+        var handlers = Handlers()
+        for app in apps { handlers.add(app.handlers(self), of: app.name) }
+        return handlers
+    }
+}
