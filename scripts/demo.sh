@@ -4,7 +4,7 @@
 #   scripts/demo.sh                    all apps, in the order of `apps`
 #   scripts/demo.sh devices moments    these two
 #
-# DATABASE_URL names the database, and STORAGE_URL or ERRAND_STORAGE the store. The service runs with ERRAND_PUSH=log,
+# DATABASE_URL names the database, and STORAGE_URL the store. The service runs with ERRAND_PUSH=log,
 # or with keys of Apple's or Google's. The photos are from Debian's package mate-backgrounds;
 # /usr/share/doc/mate-backgrounds/copyright names their authors and licences.
 #

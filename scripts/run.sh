@@ -34,7 +34,7 @@ echo "    took $((EPOCHSECONDS - ${ERRAND_RUN_BEGAN:-$EPOCHSECONDS})) s"
 unset ERRAND_RUN_BEGAN
 
 export DATABASE_URL=$ERRAND_CLUSTER_URL
-export ERRAND_STORAGE=$PWD/.errand/storage
+export STORAGE_URL=${STORAGE_URL:-$PWD/.errand/storage}
 # The texts of errors are those of the demo: no person's data gets into the log.
 export ERRAND_LOG_ERRORS=${ERRAND_LOG_ERRORS:-text}
 # Without a key of Apple's, pushes are logged, so that the demo shows them as sent.
@@ -72,7 +72,7 @@ if [ "$shown" -eq 0 ]; then
     cat << END
     took $((EPOCHSECONDS - began)) s
 
-Errand is running, and what it stored lies in ${STORAGE_URL:-$ERRAND_STORAGE}. Enqueue a job from another shell:
+Errand is running, and what it stored lies in $STORAGE_URL. Enqueue a job from another shell:
 
     psql '$DATABASE_URL' -c "select * from errand.enqueue('noop')"
     DATABASE_URL='$DATABASE_URL' $ERRAND_BIN/errand status

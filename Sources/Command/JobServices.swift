@@ -99,11 +99,11 @@ extension Database {
 }
 
 extension Settings {
-    /// The store's location: the bucket or folder of STORAGE_URL, or else the folder of ERRAND_STORAGE.
+    /// The store's location: the bucket or folder of STORAGE_URL.
     func storageLocation() throws -> StorageLocation {
-        guard let (url, _) = value(.storageURL) else { return .folder(path: try value(.storage) { $0 }) }
+        let text = try value(.storageURL) { $0 }
         do {
-            return try StorageLocation(url: url, credentials: storageCredentials)
+            return try StorageLocation(url: text, credentials: storageCredentials)
         } catch {
             throw ConfigurationError("STORAGE_URL: \(error)")
         }
@@ -118,8 +118,7 @@ extension Settings {
             do throws(StorageError) {
                 return try FolderStore(root: path, identity: identity)
             } catch {
-                let variable = value(.storageURL) == nil ? "ERRAND_STORAGE" : "STORAGE_URL"
-                throw ConfigurationError("\(variable): expected a folder that can be written to, got \(error)")
+                throw ConfigurationError("STORAGE_URL: expected a folder that can be written to, got \(error)")
             }
         case .bucket(let configuration):
             do throws(StorageError) {

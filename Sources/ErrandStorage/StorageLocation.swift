@@ -1,6 +1,6 @@
 import Foundation
 
-/// A store's address as one text: `file:///var/lib/errand`, or a bucket.
+/// A store's address as one text: the path of a folder, as it is or as `file:///var/lib/errand`, or a bucket.
 ///
 /// ```text
 /// s3://photos?region=eu-central-1
@@ -19,18 +19,23 @@ import Foundation
 ///
 /// A URL with credentials is refused, because URLs are logged.
 public enum StorageLocation: Sendable {
-    /// An absolute path, for a ``FolderStore``.
+    /// A path, for a ``FolderStore``. A relative one begins at the process's folder.
     case folder(path: String)
     /// For an ``S3Store``.
     case bucket(S3Configuration)
 
     /// - Parameters:
-    ///   - text: the URL.
+    ///   - text: the path or URL.
     ///   - credentials: needed for a bucket.
     /// - Throws: ``MalformedLocation``, which shows nothing of the text but names of options.
     public init(url text: String, credentials: S3Credentials?) throws(MalformedLocation) {
+        // Any other text could be meant as a bucket.
+        if text.hasPrefix("/") || text.hasPrefix(".") {
+            self = .folder(path: text)
+            return
+        }
         guard let url = URLComponents(string: text), let scheme = url.scheme?.lowercased() else {
-            throw MalformedLocation("expected file:///… or s3://bucket?…")
+            throw MalformedLocation("expected the path of a folder, from / or ., or s3://bucket?…")
         }
         guard url.user == nil, url.password == nil else {
             throw MalformedLocation("expected no user and no password in it; the keys have settings of their own")
@@ -47,7 +52,7 @@ public enum StorageLocation: Sendable {
             }
             self = .bucket(try Self.bucket(url, credentials))
         default:
-            throw MalformedLocation("expected file:///… or s3://bucket?…, got another scheme")
+            throw MalformedLocation("expected the path of a folder, file:///… or s3://bucket?…, got another scheme")
         }
     }
 }

@@ -70,7 +70,7 @@ class Shop:
 
     def environment(self, **more):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("ERRAND_", "PG"))}
-        return kept | {"DATABASE_URL": self.url, "ERRAND_STORAGE": str(self.folder / "storage")} | more
+        return kept | {"DATABASE_URL": self.url, "STORAGE_URL": str(self.folder / "storage")} | more
 
     def start(self, command, name=None, **settings):
         log = open(self.folder / f"{name or command}.log", "w")

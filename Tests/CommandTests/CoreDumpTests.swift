@@ -19,7 +19,7 @@ import Testing
         process.arguments = ["-c", #"ulimit -S -c "$(ulimit -H -c)"; exec "$@""#, "sh"] + user + [program, command]
         process.environment = [
             "PATH": "/usr/bin:/bin", "DATABASE_URL": "postgresql:///x?host=/nowhere",
-            "ERRAND_WEB_ADDRESS": "127.0.0.1:0", "ERRAND_STORAGE": folder.appendingPathComponent("storage").path,
+            "ERRAND_WEB_ADDRESS": "127.0.0.1:0", "STORAGE_URL": folder.appendingPathComponent("storage").path,
         ]
         process.currentDirectoryURL = folder
         process.standardInput = FileHandle.nullDevice

@@ -12,7 +12,7 @@ import Testing
         try await withAppDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)
             let settings = Hardness.settings.merging(
-                ["ERRAND_QUEUES": "images=2,uploads=4", "ERRAND_STORAGE": root.path]) { one, _ in one }
+                ["ERRAND_QUEUES": "images=2,uploads=4", "STORAGE_URL": root.path]) { one, _ in one }
             let photos = 6
             try await Program.initialiseStore(database: url, settings: settings)
             try await submit(photos, below: root, to: database)

@@ -12,7 +12,7 @@ private let previous = ProcessInfo.processInfo.environment["ERRAND_PREVIOUS"].ma
 struct PreviousProgramTests {
     private let root = FileManager.default.temporaryDirectory.appendingPathComponent("previous-\(UUID())")
     private var settings: [String: String] {
-        Hardness.settings.merging(["ERRAND_QUEUES": "default=20", "ERRAND_STORAGE": root.path]) { one, _ in one }
+        Hardness.settings.merging(["ERRAND_QUEUES": "default=20", "STORAGE_URL": root.path]) { one, _ in one }
     }
 
     @Test("a rolling deploy and a roll back under load: no error, no job lost, none twice")

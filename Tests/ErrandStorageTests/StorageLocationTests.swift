@@ -35,19 +35,25 @@ import Testing
         #expect(virtual.authority == "photos.minio.example.com:9000" && virtual.path(of: "x") == "/x")
     }
 
-    @Test("a folder is a path")
-    func folder() throws {
-        guard case .folder(let path) = try StorageLocation(url: "file:///var/lib/errand", credentials: nil) else {
+    @Test(
+        "a folder is a path, or a URL with one",
+        arguments: [
+            ("file:///var/lib/errand", "/var/lib/errand"), ("/var/lib/a b", "/var/lib/a b"),
+            (".errand/storage", ".errand/storage"), ("../photos", "../photos"),
+        ])
+    func folder(text: String, expected: String) throws {
+        guard case .folder(let path) = try StorageLocation(url: text, credentials: nil) else {
             Issue.record("no folder")
             return
         }
-        #expect(path == "/var/lib/errand")
+        #expect(path == expected)
     }
 
     @Test(
         "what is no location is refused, and no secret in it is repeated",
         arguments: [
-            "", "photos", "/var/lib", "file://host/x", "file:///", "https://s3.amazonaws.com/photos", "s3://", "s3://x",
+            "", "photos", "minio.example.com/photos", "file://host/x", "file:///", "https://s3.amazonaws.com/photos",
+            "s3://", "s3://x",
             "s3://photos:9000", "s3://AKID:hush@photos", "s3://photos?endpoint=http://127.0.0.1:9000",
             "s3://photos?endpoint=minio:9000", "s3://photos?endpoint=https://AKID:hush@minio",
             "s3://photos?style=dotted",

@@ -26,7 +26,7 @@ def prepare():
     """The schema, the users and the folder of photos."""
     for rest in ("prometheus", "storage", "away"):
         shutil.rmtree(FOLDER / rest, ignore_errors=True)
-    environment = {"DATABASE_URL": URL, "PATH": "/usr/bin:/bin", "ERRAND_STORAGE": str(FOLDER / "storage")}
+    environment = {"DATABASE_URL": URL, "PATH": "/usr/bin:/bin", "STORAGE_URL": str(FOLDER / "storage")}
     for command in (["migrate", "--apps", "all"], ["storage", "init"]):
         subprocess.run([BINARIES / "errand", *command], env=environment, check=True, stdout=subprocess.DEVNULL)
     for user, role in (("errand_runs", "errand_worker"), ("errand_watches", "errand_monitor")):

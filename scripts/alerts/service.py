@@ -38,7 +38,7 @@ class Process:
         database = re.sub(r"\buser=\w+", f"user={user}", URL)
         self.settings = {
             "DATABASE_URL": database, "ERRAND_WEB_ADDRESS": f"127.0.0.1:{self.port}", "ERRAND_LOG_FORMAT": "json",
-            "ERRAND_STORAGE": str((FOLDER / "storage").absolute()), "ERRAND_GRACE": "1s", "ERRAND_LEASE": "3s",
+            "STORAGE_URL": str((FOLDER / "storage").absolute()), "ERRAND_GRACE": "1s", "ERRAND_LEASE": "3s",
             "ERRAND_HEARTBEAT_INTERVAL": "1s", **settings}
 
     def start(self, **settings):

@@ -136,24 +136,24 @@ expect 0 "with a file that names the database it starts" enter ERRAND_CONFIG=/tm
 # As systemd prepares a unit's folders: the state belongs to the user.
 enter install -d -o errand -g errand -m 700 /var/lib/errand
 storage=/var/lib/errand/storage
-expect 78 "doctor without a database fails as configuration" as_errand ERRAND_STORAGE=$storage errand doctor
+expect 78 "doctor without a database fails as configuration" as_errand STORAGE_URL=$storage errand doctor
 expect 69 "doctor without a server fails as unreachable" \
-    as_errand "DATABASE_URL=postgresql://x@127.0.0.1:1/x?connect_timeout=2" ERRAND_STORAGE=$storage errand doctor
+    as_errand "DATABASE_URL=postgresql://x@127.0.0.1:1/x?connect_timeout=2" STORAGE_URL=$storage errand doctor
 expect 78 "doctor without a schema fails as configuration" \
-    as_errand "DATABASE_URL=$url" ERRAND_STORAGE=$storage errand doctor --as worker
+    as_errand "DATABASE_URL=$url" STORAGE_URL=$storage errand doctor --as worker
 
 # What the units start, from their own text.
 unit_command() { sed -n 's/^ExecStart=//p' "$root/lib/systemd/system/errand-$1.service"; }
 expect 0 "errand-migrate.service makes the schema" as_errand "DATABASE_URL=$url" $(unit_command migrate)
 sql 'create user errand_runs in role errand_worker; create user errand_watches in role errand_monitor'
 expect 0 "errand-storage.service marks the store" \
-    as_errand "DATABASE_URL=$runs" ERRAND_STORAGE=$storage $(unit_command storage)
+    as_errand "DATABASE_URL=$runs" STORAGE_URL=$storage $(unit_command storage)
 expect 0 "doctor is content, photos included" \
-    as_errand "DATABASE_URL=$runs" ERRAND_STORAGE=$storage errand doctor --as worker
+    as_errand "DATABASE_URL=$runs" STORAGE_URL=$storage errand doctor --as worker
 
 start() {
     local process=$1
-    as_errand "DATABASE_URL=$2" ERRAND_STORAGE=$storage "${@:3}" $(unit_command "$process") > "$server/$process.log" 2>&1 &
+    as_errand "DATABASE_URL=$2" STORAGE_URL=$storage "${@:3}" $(unit_command "$process") > "$server/$process.log" 2>&1 &
     pids+=($!)
 }
 start worker "$runs"

@@ -47,10 +47,11 @@ until_true() {
 }
 
 # The folder of the store; empty for a bucket.
-store=${STORAGE_URL:-file://${ERRAND_STORAGE:-$PWD/.errand/storage}}
+store=${STORAGE_URL:-$PWD/.errand/storage}
 case $store in
     file://*) folder=${store#file://} ;;
-    *) folder= ;;
+    *://*) folder= ;;
+    *) folder=$store ;;
 esac
 
 # locate KEY: prints where to look for an object.

@@ -19,7 +19,7 @@ struct StorageCommand: AsyncParsableCommand {
 struct InitStorage: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
-        abstract: "Mark the store of STORAGE_URL, or ERRAND_STORAGE, as the database's; once, after `errand migrate`.",
+        abstract: "Mark the store of STORAGE_URL as the database's; once, after `errand migrate`.",
         discussion: """
             errand migrate && errand storage init
 

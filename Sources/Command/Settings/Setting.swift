@@ -84,15 +84,11 @@ extension Setting {
         "errand.function.connections", "ERRAND_FUNCTION_CONNECTIONS", "2", expected: "a number of 0 to 1000",
         "database connections that call SQL functions; 0 leaves their jobs to other workers"
     ) { $0 == "0" || isCount($0) }
-    static let storage = Setting(
-        "errand.storage", "ERRAND_STORAGE", ".errand/storage", expected: "the path of a folder",
-        "where photos are kept, unless STORAGE_URL is set"
-    ) { !$0.isEmpty }
-    // Hidden, because it may contain a password. Checked where it is used.
+    // Checked where it is used.
     static let storageURL = Setting(
-        "storage.url", "STORAGE_URL", nil, expected: "s3://bucket?region=… or file:///folder", isSecret: true,
+        "storage.url", "STORAGE_URL", ".errand/storage", expected: "the path of a folder, or s3://bucket?region=…",
         "where photos are kept"
-    ) { _ in true }
+    ) { !$0.isEmpty }
     static let storageAccessKey = Setting(
         "storage.access.key", "STORAGE_ACCESS_KEY", nil, expected: "an access key id", isSecret: true,
         "the id of the bucket's access key", accepts: isKey)
@@ -202,7 +198,6 @@ extension Setting {
     static let all = [
         databaseURL, cellURL, queues, pollInterval, listen, lease, heartbeatInterval, grace, memory, connections,
         claimConnections, functionConnections,
-        storage,
         storageURL, storageAccessKey, storageSecretKey, storageSessionToken, push, apnsKey, apnsKeyID, apnsTeamID,
         apnsTopic, apnsServer, apnsAuthorities, fcmServiceAccount, fcmServer, fcmAuthorities, imageProcesses,
         imageLimit, webAddress, webPage, webPasswords, webTokens, webProxyHeader, webProxyAddresses,

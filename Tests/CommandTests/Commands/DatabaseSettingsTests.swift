@@ -59,7 +59,7 @@ import Testing
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: folder) }
             let environment = try reaching(configuration)
-                .merging(["ERRAND_PUSH": "log", "ERRAND_STORAGE": folder.path]) { $1 }
+                .merging(["ERRAND_PUSH": "log", "STORAGE_URL": folder.path]) { $1 }
             let migrated = try await Program.run(["migrate", "--apps", "all"], settings: environment)
             #expect(migrated.code == 0, "\(settings): \(migrated.errors)")
             #expect(try await Program.run(["migrate"], settings: environment).output == "up to date\n")

@@ -28,7 +28,7 @@ import Testing
             let root = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)").path
             defer { try? FileManager.default.removeItem(atPath: root) }
             let settings = [
-                "DATABASE_URL": try TestServer.url(of: configuration, directly: true), "ERRAND_STORAGE": root,
+                "DATABASE_URL": try TestServer.url(of: configuration, directly: true), "STORAGE_URL": root,
                 "ERRAND_PUSH": "log",
             ]
             #expect(try await Program.run(["storage", "init"], settings: settings).code == 0)
@@ -90,7 +90,7 @@ import Testing
             let root = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)").path
             defer { try? FileManager.default.removeItem(atPath: root) }
             let settings = [
-                "DATABASE_URL": try TestServer.url(of: configuration, directly: true), "ERRAND_STORAGE": root,
+                "DATABASE_URL": try TestServer.url(of: configuration, directly: true), "STORAGE_URL": root,
             ]
             #expect(try await Program.run(["storage", "init"], settings: settings).code == 0)
             // The database is a copy of one that may be hours old.
@@ -143,7 +143,7 @@ import Testing
         #expect(unset.lines.first?.fix == "set DATABASE_URL, such as postgresql://user@host:5432/database")
         try await withAppDatabase { database, configuration in
             let settings = try reaching(configuration)
-            let folder = try await examine(settings.merging(["ERRAND_STORAGE": "/dev/null/x"]) { _, given in given })
+            let folder = try await examine(settings.merging(["STORAGE_URL": "/dev/null/x"]) { _, given in given })
             #expect(folder.code == 78)
             #expect(folder.lines.filter { $0.result == "failed" }.map(\.check) == ["storage"])
             try await database.execute("drop schema errand cascade")
@@ -260,7 +260,7 @@ import Testing
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("photos-\(UUID().uuidString)")
             let path = folder.appendingPathComponent("deep/er").path
             let (code, lines) = try await examine(
-                reaching(configuration).merging(["ERRAND_STORAGE": path]) { $1 }, as: "worker")
+                reaching(configuration).merging(["STORAGE_URL": path]) { $1 }, as: "worker")
             #expect(code == 0)
             #expect(
                 lines.first { $0.check == "storage" }?.detail == "\(path) doesn't exist: jobs that need it wait")

@@ -13,7 +13,7 @@ import Testing
             let root = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)").path
             defer { try? FileManager.default.removeItem(atPath: root) }
             let settings = try reaching(configuration).merging([
-                "ERRAND_STORAGE": root, "ERRAND_HEARTBEAT_INTERVAL": "200ms",
+                "STORAGE_URL": root, "ERRAND_HEARTBEAT_INTERVAL": "200ms",
             ]) { one, _ in one }
             func drop(_ app: String, _ reason: String...) async throws -> Program {
                 try await Program.run(

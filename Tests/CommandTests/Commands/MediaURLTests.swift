@@ -36,7 +36,7 @@ import Testing
 
     @Test("a folder has no URLs, and a wrong key or span is a usage error")
     func refuses() async throws {
-        let folder = try await Program.run(["media", "url", "photos/1.jpg"], settings: ["ERRAND_STORAGE": "/nowhere"])
+        let folder = try await Program.run(["media", "url", "photos/1.jpg"], settings: ["STORAGE_URL": "/nowhere"])
         #expect(folder.code == 78 && folder.errors.contains("expected a bucket, got a folder"), "\(folder.errors)")
         for arguments in [
             ["photos/1.jpg", "--expires", "0"], ["photos/1.jpg", "--expires", "604801"], ["../1.jpg"],

@@ -133,7 +133,7 @@ import Testing
     @Test("a scheduler needs no place for photos")
     func scheduler() async throws {
         try await withAppDatabase { _, configuration in
-            let settings = try reaching(configuration).merging(["ERRAND_STORAGE": "/dev/null/x"]) { one, _ in one }
+            let settings = try reaching(configuration).merging(["STORAGE_URL": "/dev/null/x"]) { one, _ in one }
             let scheduler = try await Program.run(["scheduler"], settings: settings, signals: [("scheduling", SIGTERM)])
             #expect(scheduler.code == 0)
             // A worker also has jobs without circuits. Jobs with one wait.

@@ -36,7 +36,7 @@ import Testing
         try await withAppDatabase { database, configuration in
             let root = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)").path
             defer { try? FileManager.default.removeItem(atPath: root) }
-            let settings = try reaching(configuration).merging(["ERRAND_STORAGE": root]) { one, _ in one }
+            let settings = try reaching(configuration).merging(["STORAGE_URL": root]) { one, _ in one }
             func initialise(_ options: [String] = []) async throws -> Program {
                 try await Program.run(["storage", "init"] + options, settings: settings)
             }
@@ -65,10 +65,10 @@ import Testing
     @Test("78 if the folder can't be created, and nothing is recorded")
     func noFolder() async throws {
         try await withAppDatabase { database, configuration in
-            let settings = try reaching(configuration).merging(["ERRAND_STORAGE": "/dev/null/x"]) { one, _ in one }
+            let settings = try reaching(configuration).merging(["STORAGE_URL": "/dev/null/x"]) { one, _ in one }
             let program = try await Program.run(["storage", "init"], settings: settings)
             #expect(program.code == 78)
-            #expect(program.error.hasPrefix("errand: ERRAND_STORAGE: expected a folder that can be written to, got "))
+            #expect(program.error.hasPrefix("errand: STORAGE_URL: expected a folder that can be written to, got "))
             #expect(try await database.query("select count(*) from media.store").scalar(Int.self) == 0)
         }
     }

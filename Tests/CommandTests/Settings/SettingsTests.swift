@@ -71,7 +71,7 @@ import Testing
             ("ERRAND_QUEUES", "default"), ("ERRAND_POLL_INTERVAL", "4ms"), ("ERRAND_LISTEN", "yes"),
             ("ERRAND_LEASE", "500ms"), ("ERRAND_HEARTBEAT_INTERVAL", "0s"), ("ERRAND_GRACE", "-1s"),
             ("ERRAND_CONNECTIONS", "0"),
-            ("ERRAND_CONNECTIONS", "four"), ("ERRAND_STORAGE", ""), ("ERRAND_IMAGE_PROCESSES", "1001"),
+            ("ERRAND_CONNECTIONS", "four"), ("STORAGE_URL", ""), ("ERRAND_IMAGE_PROCESSES", "1001"),
             ("ERRAND_LOG_LEVEL", "loud"), ("ERRAND_LOG_FORMAT", "xml"), ("ERRAND_MEMORY", "lots"),
             ("ERRAND_MEMORY", "0MB"), ("ERRAND_IMAGE_LIMIT", "200"),
         ])

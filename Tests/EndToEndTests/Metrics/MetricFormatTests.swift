@@ -10,7 +10,7 @@ import Testing
     func format(command: String) async throws {
         try await withTestDatabase { database, configuration in
             let settings = [
-                "ERRAND_WEB_ADDRESS": "127.0.0.1:0", "ERRAND_STORAGE": FileManager.default.temporaryDirectory.path,
+                "ERRAND_WEB_ADDRESS": "127.0.0.1:0", "STORAGE_URL": FileManager.default.temporaryDirectory.path,
             ]
             let url = try TestServer.url(of: configuration, directly: true)
             try await database.execute("select errand.put_schedule('often', 'every 1 s', 'noop')")

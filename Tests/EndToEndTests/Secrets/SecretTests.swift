@@ -82,7 +82,7 @@ import Testing
         let url = "postgresql://errand:\(canary.percentEncoded)@127.0.0.1:\(server.port)/app?gssencmode=disable"
         let settings = [
             "ERRAND_LOG_LEVEL": "trace", "ERRAND_WEB_ADDRESS": "127.0.0.1:0",
-            "ERRAND_STORAGE": FileManager.default.temporaryDirectory.path,
+            "STORAGE_URL": FileManager.default.temporaryDirectory.path,
         ]
         var evidence = Evidence()
         let services = try ["run", "worker", "scheduler", "web"].map {

@@ -71,7 +71,7 @@ extension Diagnostics {
                 return [finding]
             }
         } catch {
-            return [.fail(name, "\(error)", fix: "set ERRAND_STORAGE to a folder, or STORAGE_URL: docs/storage.md")]
+            return [.fail(name, "\(error)", fix: "set STORAGE_URL to a folder or a bucket: docs/storage.md")]
         }
     }
 
@@ -86,7 +86,7 @@ extension Diagnostics {
         guard exists, isFolder.boolValue, FileManager.default.isWritableFile(atPath: above.path) else {
             return .fail(
                 "storage", "\(path): it doesn't exist, and this user can't create it in \(above.path)",
-                fix: "make it a folder of this user, or name another in ERRAND_STORAGE")
+                fix: "make it a folder of this user, or name another in STORAGE_URL")
         }
         return .warn(
             "storage", "\(path) doesn't exist: jobs that need it wait",
@@ -94,8 +94,9 @@ extension Diagnostics {
     }
 
     private func finding(of store: any ObjectStore, _ name: String) async -> Finding {
-        let url = environment.settings.value(.storageURL)
-        let root = url == nil ? environment.settings.value(.storage)?.text ?? "" : "the store of STORAGE_URL"
+        let location = try? environment.settings.storageLocation()
+        let folder: String? = if case .folder(let path) = location { path } else { nil }
+        let root = folder ?? "the bucket of STORAGE_URL"
         do {
             try await store.check()
             let key = try ObjectKey("errand-doctor-\(ProcessInfo.processInfo.processIdentifier)")
@@ -111,8 +112,8 @@ extension Diagnostics {
                 fix: "mount its disk, or correct STORAGE_URL; `errand storage init` sets up a new one")
         } catch {
             let fix =
-                url == nil
-                ? "make it a folder of this user with room left, or name another in ERRAND_STORAGE"
+                folder != nil
+                ? "make it a folder of this user with room left, or name another in STORAGE_URL"
                 : "docs/storage.md says what a bucket has to allow"
             return .fail(name, "\(root): \(error)", fix: fix)
         }
