@@ -33,7 +33,6 @@ import Testing
         "select errand.circuit_open('storage', 'x')", "select errand.circuit_open('apns', 'x')",
         "select errand.circuit_close('apns')",
         "select errand.enqueue('noop', unique_key => 'held', on_conflict => 'replace')",
-        "select pg_advisory_lock(hashtext('errand.' || name)) from unnest('{promote,rescue,limits}'::text[]) as name",
     ]
 
     @Test("a job that is retried while reschedule waits for another one stays as it is, and the call succeeds")
