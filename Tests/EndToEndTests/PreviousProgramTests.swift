@@ -34,7 +34,7 @@ struct PreviousProgramTests {
                 end
                 $$
                 """)
-            try await runs(["migrate"], of: previous, on: url)
+            try await runs(["migrate", "--apps", "all"], of: previous, on: url)
             defer { try? FileManager.default.removeItem(at: root) }
             let store = try Program(["storage", "init"], of: previous, database: url, settings: settings)
             #expect(try await store.exit() == 0, "\(store.output)")
