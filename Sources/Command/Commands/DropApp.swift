@@ -19,13 +19,17 @@ struct DropApp {
                 code: Failure.misconfigured,
                 "--drop-app: expected an app of the database (\(installed.joined(separator: ", "))), got '\(app)'")
         }
-        if let other = AppSchemas.all.first(where: { installed.contains($0.name) && $0.needs.contains(app) }) {
-            throw Failure(code: Failure.misconfigured, "--drop-app: \(other.name) needs \(app): drop that first")
+        let others = AppSchemas.all.filter { installed.contains($0.name) && $0.needs.contains(app) }.map(\.name)
+        if !others.isEmpty {
+            throw Failure(
+                code: Failure.misconfigured,
+                "--drop-app: expected an app that no other needs, got \(app), which is needed by "
+                    + others.joined(separator: ", "))
         }
         let contents = try await connection.query(
             Statement("select what, number from errand_internal.app_contents($1)", [app])
         ).map { try $0.decode(String.self, Int.self) }
-        print("app \(app): " + contents.map { "\($1) \($0)" }.joined(separator: ", "))
+        print("app \(app) has " + contents.map { "\($0): \($1)" }.joined(separator: ", "))
         guard let reason else { return print("nothing was changed: give a --reason to drop it") }
         try await removeObjects(reason)
         try await connection.execute(Statement("select errand_internal.drop_app($1, $2)", [app, reason]))
