@@ -71,7 +71,7 @@ struct RoundTrip {
             try written(task.completions, as: results.prefix(request.writes))
         } catch {
             // Written again, they are refused. The claimed jobs aren't known.
-            queue.held.state.withLock { $0.notWritten(task.completions, because: .interrupted) }
+            queue.held.state.withLock { $0.notWritten(task.completions, because: .unknown) }
             workerID.map(identity.retire)
             throw error
         }

@@ -19,7 +19,7 @@ package struct Completion: Sendable {
     private(set) var cause: String?
     /// Nil unless the handler's own transaction has written the completion.
     private(set) var commit: Commit?
-    /// Sent before, and the reply was lost: refused now, it was written then.
+    /// Sent before, and the reply was lost: refused now, it counts as written then.
     private(set) var wasSent = false
     /// From the start of the attempt to its end, by the worker's clock.
     package var took: Duration = .zero
