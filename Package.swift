@@ -74,6 +74,9 @@ let package = Package(
         // How tasks wait for each other.
         .target(name: "Waiting", swiftSettings: strict),
 
+        // What the command line and the page show of each view.
+        .target(name: "Listings", swiftSettings: strict),
+
         // The database.
         .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
@@ -173,7 +176,7 @@ let package = Package(
         .target(
             name: "Dashboard",
             dependencies: [
-                "Cryptography", "Errand", "Postgres", "Waiting", "Web",
+                "Cryptography", "Errand", "Listings", "Postgres", "Waiting", "Web",
                 .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Web"])),
                 .logging,
                 .product(name: "Mustache", package: "swift-mustache", condition: .when(traits: ["Web"])),
@@ -194,7 +197,7 @@ let package = Package(
             name: "Command",
             dependencies: [
                 "AppSchemas", "CProcess", "Dashboard", "EngineSchema", "Errand", "ErrandImages", "ErrandPush",
-                "ErrandStorage", "FrontSchema", "Jobs", "Outbound", "Postgres", "TraceExport", "Web",
+                "ErrandStorage", "FrontSchema", "Jobs", "Listings", "Outbound", "Postgres", "TraceExport", "Web",
                 .argumentParser,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .coreMetrics,

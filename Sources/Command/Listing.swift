@@ -1,103 +1,114 @@
 import ArgumentParser
 import Foundation
+import Listings
 import Postgres
 
-/// An element of a listing: a table row for people, an object for programs.
-///
-/// The names of its properties are those of the view's columns, and stay as they are: programs read them.
-protocol Listed: Encodable {
-    /// The table's head.
-    static var head: [String] { get }
-    /// The cells of its row.
-    var cells: [String?] { get }
+/// A command that shows rows: a table for people, an array of JSON objects for programs.
+protocol ListingCommand: AsyncParsableCommand {
+    var output: ListOutput { get }
+
+    /// The table's columns, from the rows' fields.
+    static var table: [Column] { get }
+    /// The text if there are no rows.
+    var none: String { get }
+    /// Its columns are the fields of the objects.
+    var query: Query { get }
+    /// Runs if there are no rows, before the text is printed.
+    func explainNone(on connection: Connection) async throws
+}
+
+extension ListingCommand {
+    func explainNone(on connection: Connection) async throws {}
+
+    func run() async throws {
+        let rows = try await Environment.load().withConnection { connection in
+            let rows = try await Fields.read(query, on: connection)
+            if rows.isEmpty { try await explainNone(on: connection) }
+            return rows
+        }
+        try show(rows, Self.table, asJSON: output.json, none: none)
+    }
+}
+
+struct ListOutput: ParsableArguments {
+    @Flag(help: "Print a JSON array.")
+    var json = false
+}
+
+/// How many rows a command shows.
+struct RowCount: ParsableArguments {
+    @Option(help: "How many at most, 1 to 10000.")
+    var count = 20
+
+    func validate() throws {
+        guard (1...10_000).contains(count) else { throw ValidationError("--count: expected 1 to 10000, got \(count)") }
+    }
+}
+
+/// A row of a query by the names of its columns.
+@dynamicMemberLookup
+struct Fields: Sendable {
+    /// An object as the server writes it, so that long numbers stay as they are. Nulls are left out.
+    let json: String
+    private let texts: [String: String]
+
+    subscript(dynamicMember name: String) -> String? { texts[name] }
+
+    /// The elements of an array, with commas between.
+    func list(_ name: String) -> String? {
+        texts[name].flatMap { try? JSONB($0).decode([String].self) }?.joined(separator: ",")
+    }
+
+    static func read(_ query: Query, on connection: Connection) async throws -> [Fields] {
+        // Times are in the zone of the session.
+        try await connection.execute("set time zone 'UTC'")
+        let rows = try await connection.query(
+            Statement(
+                """
+                select
+                    json_strip_nulls(to_json(shown))::text,
+                    (select jsonb_object_agg(key, value) from jsonb_each_text(to_jsonb(shown)) where value is not null)
+                from (\(query.sql)) as shown
+                """, query.parameters))
+        return try rows.map { row in
+            let (document, texts) = try row.decode(String.self, JSONB.self)
+            return Fields(json: document.controlsEscaped, texts: try texts.decode([String: String].self))
+        }
+    }
+}
+
+/// A query with the values of its parameters.
+struct Query: Sendable {
+    let sql: String
+    let parameters: [any PostgresEncodable]
+
+    init(_ sql: String, _ parameters: [any PostgresEncodable] = []) {
+        self.sql = sql
+        self.parameters = parameters
+    }
+}
+
+/// A column of a table for people.
+struct Column: Sendable {
+    let head: String
+    /// Whether it is never cut, such as a time.
+    let isWhole: Bool
+    let cell: @Sendable (Fields) -> String?
+
+    init(_ head: String, isWhole: Bool = false, _ cell: @escaping @Sendable (Fields) -> String?) {
+        (self.head, self.isWhole, self.cell) = (head, isWhole, cell)
+    }
 }
 
 /// Prints a table that fits a terminal, or a JSON array in one line.
-///
-/// - Parameter none: the text for an empty list.
-func show<Line: Listed>(_ lines: [Line], asJSON: Bool, none: String) throws {
-    if asJSON { return print(try json(lines)) }
-    if lines.isEmpty { return print(none) }
-    var table = TextTable(head: Line.head)
-    for line in lines { table.add(cells: line.cells) }
-    print(table)
+func show(_ rows: [Fields], _ columns: [Column], asJSON: Bool, none: String) throws {
+    print(asJSON ? jsonArray(rows) : rows.isEmpty ? none : table(rows, columns).description)
 }
 
-/// A time argument: a date and time with zone, or a time from now such as `10m`.
-enum Moment: Sendable {
-    case at(Timestamp)
-    case after(Duration)
+func jsonArray(_ rows: [Fields]) -> String { "[" + rows.map(\.json).joined(separator: ",") + "]" }
 
-    /// - Throws: `ValidationError` that says what was expected.
-    init(argument text: String) throws {
-        if let delay = Duration(setting: text) {
-            self = .after(delay)
-        } else if let time = Self.time(text) {
-            self = .at(time)
-        } else {
-            throw Self.unreadable(text, or: "10m or 24h from now")
-        }
-    }
-
-    /// A time with its zone: `2026-12-24T18:00:00Z`, `2026-12-24T18:00:00+01:00`; nil for anything else.
-    fileprivate static func time(_ text: String) -> Timestamp? {
-        guard text.firstMatch(of: /T\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/) != nil else { return nil }
-        return (try? Date(text, strategy: .iso8601)).map(Timestamp.init)
-    }
-
-    fileprivate static func unreadable(_ text: String, or other: String) -> ValidationError {
-        let isZoneless = text.firstMatch(of: /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?$/) != nil
-        return ValidationError(
-            "expected a time with its zone, such as 2026-12-24T18:00:00Z or 2026-12-24T18:00:00+01:00, or \(other), got "
-                + "'\(text.prefix(100).description.printable)'\(isZoneless ? ", which has no zone" : "")")
-    }
-
-    /// Its two statement parameters: `coalesce($1, now() + $2 * interval '1 microsecond')`, by the server's clock.
-    static func parameters(_ moment: Moment?) -> [any PostgresEncodable] {
-        switch moment {
-        case nil: [Timestamp?.none, Int64?.none]
-        case .at(let time): [Optional(time), Int64?.none]
-        case .after(let delay): [Timestamp?.none, Optional(delay.wholeMicroseconds)]
-        }
-    }
-}
-
-/// A time argument that lies in the past: a date and time with zone, or a time before now such as `2h`.
-struct Since: Sendable {
-    private let moment: Moment
-
-    /// - Throws: `ValidationError` that says what was expected.
-    init(argument text: String) throws {
-        if let past = Duration(setting: text) {
-            moment = .after(.zero - past)
-        } else if let time = Moment.time(text) {
-            moment = .at(time)
-        } else {
-            throw Moment.unreadable(text, or: "10m or 24h before now")
-        }
-    }
-
-    /// As ``Moment/parameters(_:)``.
-    static func parameters(_ since: Since?) -> [any PostgresEncodable] { Moment.parameters(since?.moment) }
-}
-
-/// A time for people: whole seconds, in UTC. What is no time of the calendar (infinity) stays as it is.
-func inSeconds(_ time: String) -> String { time.hasSuffix("infinity") ? time : time.prefix(19) + "Z" }
-
-/// How long, for people: in one unit, `12s`, `5m`, `3h`, `4d`.
-func age(_ seconds: Double) -> String {
-    switch seconds {
-    case ..<120: String(format: "%.0fs", max(0, seconds))
-    case ..<7200: String(format: "%.0fm", seconds / 60)
-    case ..<172_800: String(format: "%.0fh", seconds / 3600)
-    default: String(format: "%.0fd", seconds / 86_400)
-    }
-}
-
-extension Failure {
-    /// The failure for an unknown name, with the most similar one.
-    static func unknown(_ what: String, _ name: String, among known: [String], more: String = "") -> Failure {
-        let near = known.closest(to: name).map { "; did you mean \($0)?" } ?? ""
-        return Failure(code: failed, "there is no \(what) '\(name)'\(near)\(more)")
-    }
+func table(_ rows: [Fields], _ columns: [Column]) -> TextTable {
+    var table = TextTable(head: columns.map(\.head), whole: Set(columns.filter(\.isWhole).map(\.head)))
+    for row in rows { table.add(cells: columns.map { $0.cell(row) }) }
+    return table
 }

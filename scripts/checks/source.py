@@ -28,24 +28,25 @@ MODULES = {
     "Sources/ImageProcess": {"CProcess", "CSandbox", "CVips", "ErrandImages"},
     "Sources/Archives": {"CArchive"},
     "Sources/Cryptography": {"COpenSSL"},
+    "Sources/Listings": set(),
     "Sources/Outbound": set(),
     "Sources/ErrandStorage": {"Cryptography", "Outbound"},
     "Sources/ErrandPush": {"Cryptography", "Outbound"},
     "Sources/Errand": {"EngineSchema", "Postgres", "Waiting"},
     "Sources/TraceExport": {"Waiting"},
     "Sources/Web": {"Errand", "Postgres"},
-    "Sources/Dashboard": {"Cryptography", "Errand", "Postgres", "Waiting", "Web"},
+    "Sources/Dashboard": {"Cryptography", "Errand", "Listings", "Postgres", "Waiting", "Web"},
     "Sources/ErrandTestKit": {"EngineSchema", "Errand", "Postgres", "Waiting"},
     "jobs": {"Archives", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres"},
     "Sources/Command": {
         "AppSchemas", "CProcess", "Dashboard", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage",
-        "FrontSchema", "Jobs", "Outbound", "Postgres", "TraceExport", "Web"},
+        "FrontSchema", "Jobs", "Listings", "Outbound", "Postgres", "TraceExport", "Web"},
 }
 OURS = {
     "AppSchemas", "Archives", "CArchive", "CLibpq", "COpenSSL", "CPNG", "CProcess", "CQREncode", "CSandbox", "CVips",
     "CVipsSystem", "Command", "Cryptography", "Dashboard", "EmbedText", "EngineSchema", "Errand", "ErrandImages",
-    "ErrandPush", "ErrandStorage", "ErrandTestKit", "FrontSchema", "ImageProcess", "Jobs", "Outbound", "Postgres",
-    "TraceExport", "Waiting", "Web"}
+    "ErrandPush", "ErrandStorage", "ErrandTestKit", "FrontSchema", "ImageProcess", "Jobs", "Listings", "Outbound",
+    "Postgres", "TraceExport", "Waiting", "Web"}
 
 # The folders of the engine, lowest first, each with the folders below it that it may use.
 ENGINE = Path("Sources/Errand")

@@ -1,7 +1,8 @@
 import ArgumentParser
+import Listings
 import Postgres
 
-struct AuditCommand: AsyncParsableCommand {
+struct AuditCommand: ListingCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
         abstract: "Show what operators did: who, when, what, why, and to how many jobs. The newest first.",
@@ -26,51 +27,23 @@ struct AuditCommand: AsyncParsableCommand {
         help: "Actions since then, such as 2h before now, or 2026-11-22T02:00:00Z.", transform: Since.init(argument:))
     var since: Since?
 
-    @Option(help: "How many at most, 1 to 10000.")
-    var count = 20
+    @OptionGroup var most: RowCount
+    @OptionGroup var output: ListOutput
 
-    @Flag(help: "Print a JSON array.")
-    var json = false
-
-    struct Line: Listed {
-        let id: Int64
-        let done_at: String
-        let who: String
-        let action: String
-        let target: String
-        let reason: String?
-        let jobs: Int
-
-        static let head = ["TIME", "WHO", "ACTION", "JOBS", "REASON", "TARGET"]
-        var cells: [String?] { [inSeconds(done_at), who, action, "\(jobs)", reason, target] }
+    var query: Query {
+        Query(
+            Listing.audit.query(
+                where: """
+                    ($1::int8 is null or job_ids @> array[$1::int8]) and ($2 is null or action = $2)
+                    and ($3 is null or who = $3)
+                    and done_at >= coalesce($5, now() + $6 * interval '1 microsecond', '-infinity')
+                    """, limit: "$4"),
+            [job, action, who, most.count] + Since.parameters(since))
     }
+    var none: String { "no such action is on record" }
 
-    func validate() throws {
-        guard (1...10_000).contains(count) else { throw ValidationError("--count: expected 1 to 10000, got \(count)") }
-    }
-
-    func run() async throws {
-        let lines = try await Environment.load().withConnection { connection in
-            try await connection.query(
-                Statement(
-                    """
-                    select id, done_at, who, action, target::text, reason, jobs
-                    from errand.audit
-                    where ($1::int8 is null or job_ids @> array[$1::int8]) and ($2 is null or action = $2)
-                        and ($3 is null or who = $3)
-                        and done_at >= coalesce($5, now() + $6 * interval '1 microsecond', '-infinity')
-                    order by done_at desc, id desc
-                    limit $4
-                    """, [job, action, who, count] + Since.parameters(since))
-            )
-            .map { row in
-                let (id, time, who, action, target, reason, jobs) = try row.decode(
-                    Int64.self, Timestamp.self, String.self, String.self, String.self, String?.self, Int.self)
-                return Line(
-                    id: id, done_at: time.description, who: who, action: action, target: target, reason: reason,
-                    jobs: jobs)
-            }
-        }
-        try show(lines, asJSON: json, none: "no such action is on record")
-    }
+    static let table = [
+        Column("TIME") { $0.done_at.map(inSeconds) }, Column("WHO") { $0.person ?? $0.who }, Column("ACTION", \.action),
+        Column("JOBS", \.jobs), Column("REASON", \.reason), Column("TARGET", \.target),
+    ]
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
+import Listings
 import Postgres
 
-/// `errand limit …`: the view errand.limits, and errand.set_limit.
 struct LimitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "limit",
@@ -17,63 +17,26 @@ struct LimitCommand: AsyncParsableCommand {
         subcommands: [ListLimits.self, SetLimit.self, ClearLimit.self])
 }
 
-struct ListLimits: AsyncParsableCommand {
+struct ListLimits: ListingCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "Show the limits and the rates of queues: how many jobs run, and how many wait.",
         discussion: "Reads the view errand.limits. Parked jobs are counted up to 10,000.")
 
-    @Flag(help: "Print a JSON array.")
-    var json = false
+    @OptionGroup var output: ListOutput
 
-    struct Line: Listed {
-        let what: String
-        let name: String
-        let set_as: String?
-        let allowed: Int?
-        let running: Int
-        let is_full: Bool?
-        let parked: Int?
+    var query: Query { Query(Listing.limits.query()) }
+    var none: String { "no limit is set" }
 
-        static let head = ["WHAT", "NAME", "SET AS", "ALLOWED", "RUNNING", "FULL", "PARKED"]
-        var cells: [String?] {
-            [
-                what, name, set_as, allowed.map { "\($0)" }, "\(running)", is_full == true ? "full" : "no",
-                parked.map { "\($0)" },
-            ]
-        }
-    }
-
-    func run() async throws {
-        let lines = try await Environment.load().withConnection { connection in
-            try await connection.query(
-                """
-                select what, name, set_as, allowed, running, is_full, parked
-                from errand.limits
-                order by is_full desc nulls last, what, name
-                """
-            )
-            .map { row in
-                let (what, name, setAs, allowed, running, isFull, parked) = try row.decode(
-                    String.self, String.self, String?.self, Int?.self, Int.self, Bool?.self, Int?.self)
-                return Line(
-                    what: what, name: name, set_as: setAs, allowed: allowed, running: running, is_full: isFull,
-                    parked: parked)
-            }
-        }
-        try show(lines, asJSON: json, none: "no limit is set")
-    }
+    static let table = [
+        Column("WHAT", \.what), Column("NAME", \.name), Column("SET AS", \.set_as),
+        Column("ALLOWED") { row in row.allowed.map { $0 + (row.per.map { " in \($0)" } ?? "") } },
+        Column("RUNNING", \.running), Column("FULL") { $0.is_full == "true" ? "full" : "no" },
+        Column("PARKED", \.parked),
+    ]
 }
 
-/// What the commands that change a limit print.
-private struct Done: Encodable {
-    let limit_key: String
-    let done: String
-
-    func show(asJSON: Bool) throws { print(try asJSON ? Command.json(self) : "\(limit_key.printable): \(done)") }
-}
-
-struct SetLimit: AsyncParsableCommand {
+struct SetLimit: ActionCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
         abstract: "Set how many jobs with this key run at once. A key that ends with * is for all that begin so.")
@@ -84,22 +47,19 @@ struct SetLimit: AsyncParsableCommand {
     @Argument(help: "How many run at once, 0 to 1000000.")
     var most: Int
 
-    @Option(help: "The reason, for the audit.")
-    var reason: String?
+    @OptionGroup var reason: OptionalReason
+    @OptionGroup var output: ActionOutput
 
-    @Flag(help: "Print {\"limit_key\", \"done\"}.")
-    var json = false
+    var subject: Subject { .named(key, as: "limit_key") }
 
-    func run() async throws {
-        try await Environment.load().withConnection { connection in
-            _ = try await connection.query(
-                Statement("select errand.set_limit($1, $2::int4, $3)", [key, most, reason]))
-        }
-        try Done(limit_key: key, done: json ? "set" : "\(most) at once").show(asJSON: json)
+    func act(on connection: Connection) async throws -> Done {
+        try await connection.execute(
+            Statement("select errand.set_limit($1, $2::int4, $3)", [key, most, reason.text]))
+        return Done("set", " to \(most) at once")
     }
 }
 
-struct ClearLimit: AsyncParsableCommand {
+struct ClearLimit: ActionCommand {
     static let configuration = CommandConfiguration(
         commandName: "clear",
         abstract: "Remove a limit: jobs with its key run without one, or under that of a shorter pattern.")
@@ -107,16 +67,13 @@ struct ClearLimit: AsyncParsableCommand {
     @Argument(help: "The key, as `errand limit list` shows it under SET AS.")
     var key: String
 
-    @Option(help: "The reason, for the audit.")
-    var reason: String?
+    @OptionGroup var reason: OptionalReason
+    @OptionGroup var output: ActionOutput
 
-    @Flag(help: "Print {\"limit_key\", \"done\"}.")
-    var json = false
+    var subject: Subject { .named(key, as: "limit_key") }
 
-    func run() async throws {
-        try await Environment.load().withConnection { connection in
-            _ = try await connection.query(Statement("select errand.set_limit($1, null, $2)", [key, reason]))
-        }
-        try Done(limit_key: key, done: "no limit").show(asJSON: json)
+    func act(on connection: Connection) async throws -> Done {
+        try await connection.execute(Statement("select errand.set_limit($1, null, $2)", [key, reason.text]))
+        return Done("no limit")
     }
 }

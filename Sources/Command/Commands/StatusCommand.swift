@@ -35,7 +35,7 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         let environment = try Environment.load()
-        guard watch else { return print(try text(of: try await environment.withConnection(Status.read))) }
+        guard watch else { return print(text(of: try await environment.withConnection(Status.read))) }
         let interval = Duration(setting: every) ?? .seconds(2)
         if !json, let keyboard = Keyboard() {
             defer { keyboard.restore() }
@@ -43,7 +43,7 @@ struct StatusCommand: AsyncParsableCommand {
         }
         var shown = 0
         while true {
-            let text = try text(of: try await environment.withConnection(Status.read))
+            let text = text(of: try await environment.withConnection(Status.read))
             print(json ? text : text + "\n")
             shown += 1
             // The reader is gone (| head).
@@ -52,7 +52,7 @@ struct StatusCommand: AsyncParsableCommand {
         }
     }
 
-    private func text(of status: Status) throws -> String { try json ? Command.json(status) : status.table }
+    private func text(of status: Status) -> String { json ? status.json : status.text }
 }
 
 // MARK: - On a terminal
@@ -91,7 +91,7 @@ extension StatusCommand {
     /// The current status, or an error if the database can't be reached, so that a watcher sees it come back.
     private func snapshot(_ environment: Environment) async throws -> String {
         do {
-            return try text(of: try await environment.withConnection(Status.read))
+            return text(of: try await environment.withConnection(Status.read))
         } catch let error as PostgresError where error.isTransient {
             return "errand: \(error.description.printable)"
         }

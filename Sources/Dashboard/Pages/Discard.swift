@@ -1,4 +1,5 @@
 import Foundation
+import Listings
 import Postgres
 
 /// What a discard of similar failures would do.
@@ -64,12 +65,8 @@ struct Bulk {
     }
 
     /// Those that go on, and those of the last day.
-    static let query = """
-        select id, action, filter::text, state, progress, changed, requested_at, reason
-        from errand.bulk_status
-        where ended_at is null or ended_at > now() - interval '1 day'
-        limit 20
-        """
+    static let query = Query(
+        Listing.bulks.query(where: "ended_at is null or ended_at > now() - interval '1 day'", limit: "20"))
 }
 
 extension Dashboard {

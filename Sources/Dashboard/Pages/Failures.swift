@@ -1,4 +1,5 @@
 import Foundation
+import Listings
 import Postgres
 
 /// The failures, grouped by similar errors.
@@ -40,7 +41,7 @@ struct Failures {
             first = ShownTime(row.firstAt, now: now)
             last = ShownTime(row.lastAt, now: now)
             lastJob = row.lastJobId
-            lastError = row.lastError
+            lastError = row.lastError.map { String($0.prefix(1000)) }
             let query = [("kind", row.kind), ("queue", row.queue), ("fingerprint", row.fingerprint ?? "")]
                 .map { "\($0)=\(Dashboard.encoded($1))" }.joined(separator: "&")
             jobsLink = "/jobs?state=failed&\(query)"
@@ -123,15 +124,8 @@ extension Dashboard {
         let results = try await store.read(
             as: visit.caller,
             [
-                Query(
-                    """
-                    select kind, queue, fingerprint, failures, failures_1_h as "failures1H", retried, first_at, last_at,
-                        last_job_id, left(last_error, 1000) as last_error
-                    from errand.failures
-                    order by last_at desc
-                    limit 100
-                    """),
-                Query(Bulk.query),
+                Query(Listing.failures.query(limit: "100")),
+                Bulk.query,
             ])
         let rows = try results.rows(0, of: Failures.Row.self)
         return page(

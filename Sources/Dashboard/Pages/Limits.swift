@@ -1,4 +1,5 @@
 import Foundation
+import Listings
 
 /// The limits, rates, circuits and paused kinds.
 struct Limits {
@@ -108,20 +109,8 @@ extension Dashboard {
         let results = try await store.read(
             as: visit.caller,
             [
-                Query(
-                    """
-                    select what, name, set_as, allowed, per::text as per, running, is_full, parked
-                    from errand.limits
-                    order by is_full desc nulls last, parked desc nulls last, what, name
-                    limit 200
-                    """),
-                Query(
-                    """
-                    select name, state, opened_at, opened_by, until, reason, failures, failed_at, closed_at, parked, is_more
-                    from errand.circuits
-                    order by state = 'closed', name
-                    limit 200
-                    """),
+                Query(Listing.limits.query(limit: "200")),
+                Query(Listing.circuits.query(order: "state = 'closed', name", limit: "200")),
                 Query("select kind from errand.kinds where queue is not null order by kind limit 200"),
             ])
         let view = Limits(

@@ -1,4 +1,5 @@
 import Foundation
+import Listings
 
 /// What runs, waits and is wrong, at a glance.
 struct Overview {
@@ -19,9 +20,14 @@ struct Overview {
         let isEstimate: Bool
         let oldestDueAt: Moment?
         let workers: Int
-        let ended: Int
+        let succeeded5Min: Int
+        let failed5Min: Int
+        let retried5Min: Int
         let pausedAt: Moment?
         let pausedReason: String?
+
+        /// Attempts that ended within 5 minutes.
+        var ended: Int { succeeded5Min + failed5Min + retried5Min }
     }
 
     struct RateRow: Decodable {
@@ -221,13 +227,9 @@ extension Dashboard {
                     select set_config('errand.queues_to_show', array(select errand.busiest_queues($1))::text, true) as names
                     """, [Int32(Self.shownQueues)]),
                 Query(
-                    """
-                    select queue, waiting, running, scheduled, parked, failed, is_estimate, oldest_due_at, workers,
-                        succeeded_5_min + failed_5_min + retried_5_min as ended, paused_at, paused_reason
-                    from errand.queues
-                    where queue = any (current_setting('errand.queues_to_show')::text[])
-                    order by waiting + running desc, queue
-                    """),
+                    Listing.queues.query(
+                        where: "queue = any (current_setting('errand.queues_to_show')::text[])",
+                        order: "waiting + running desc, queue")),
                 Query(
                     """
                     select queue, round(sum(per_second) * 60, 1) as per_minute
@@ -240,23 +242,12 @@ extension Dashboard {
                         round(extract(epoch from date_trunc('minute', now()) - minute) / 60)::int as minutes_ago
                     from errand.queue_minutes(current_setting('errand.queues_to_show')::text[])
                     """),
-                Query(Workers.query + " limit 20"),
+                Workers.query(limit: 20),
                 Query(
-                    """
-                    select name, opened_at, reason, parked, is_more
-                    from errand.circuits
-                    where state <> 'closed'
-                    order by opened_at
-                    limit 20
-                    """),
+                    Listing.circuits.query(where: "state <> 'closed'", order: "opened_at", limit: "20")),
                 Query(
-                    """
-                    select name, problem, next_tick
-                    from errand.schedules
-                    where problem is not null and paused_at is null
-                    order by next_tick
-                    limit 20
-                    """),
+                    Listing.schedules.query(
+                        where: "problem is not null and paused_at is null", order: "next_tick", limit: "20")),
                 Query("select what, name, who, since, detail, hint from errand.horizon_blockers limit 5"),
             ])
         return page(

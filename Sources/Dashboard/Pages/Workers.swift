@@ -1,4 +1,5 @@
 import Foundation
+import Listings
 
 /// The workers with their slots, and who is drained.
 struct Workers {
@@ -7,7 +8,7 @@ struct Workers {
         let name: String
         let version: String
         let queues: [String]
-        let kinds: Int
+        let kinds: [String]
         let running: Int
         let slots: Int?
         let startedAt: Moment?
@@ -42,7 +43,7 @@ struct Workers {
             name = row.name
             version = row.version
             queues = row.queues.joined(separator: ", ")
-            kinds = Amount.count(row.kinds)
+            kinds = Amount.count(row.kinds.count)
             running = Amount.count(row.running)
             slots = row.slots.map { Amount.count($0) }
             saturation = row.slots.flatMap { $0 > 0 ? min(100, 100 * row.running / $0) : nil }
@@ -59,17 +60,15 @@ struct Workers {
 
     let workers: [Worker]
 
-    static let query = """
-        select id, name, version, queues, cardinality(kinds) as kinds, running, slots, started_at, heartbeat_at, is_lost,
-            drained_at, drained_by, drained_reason
-        from errand.workers
-        order by is_lost desc, drained_at is not null desc, name
-        """
+    /// Those first that need somebody.
+    static func query(limit: Int) -> Query {
+        Query(Listing.workers.query(order: "is_lost desc, drained_at is not null desc, name", limit: "\(limit)"))
+    }
 }
 
 extension Dashboard {
     func workers(_ visit: Visit) async throws -> Reply {
-        let results = try await store.read(as: visit.caller, [Query(Workers.query + " limit 500")])
+        let results = try await store.read(as: visit.caller, [Workers.query(limit: 500)])
         let workers = try results.rows(0, of: Workers.Row.self).map { Workers.Worker($0, now: results.now) }
         return page(
             "workers", "Workers", section: "Workers", visit, results, isLive: true, Workers(workers: workers))

@@ -71,7 +71,7 @@ import Testing
             func errand(_ arguments: String...) async throws -> Program {
                 try await Program.run(["limit"] + arguments, settings: settings)
             }
-            #expect(try await errand("set", "tenant/1", "4").output == "tenant/1: 4 at once\n")
+            #expect(try await errand("set", "tenant/1", "4").output == "tenant/1: set to 4 at once\n")
             struct Line: Decodable { let what: String, name: String, allowed: Int?, running: Int }
             let lines = try decode([Line].self, await errand("list", "--json"))
             #expect(lines.map(\.name) == ["tenant/1"] && lines.first?.allowed == 4)

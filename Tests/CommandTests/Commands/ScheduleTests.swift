@@ -42,8 +42,8 @@ import Testing
             fraction + ["--after", "2026-11-28T00:00:00Z", "--count", "2", "--json"], settings: settings)
         #expect(
             halves.output
-                == #"[{"local":"2026-11-27T20:30:01.500000-03:30","utc":"2026-11-28T00:00:01.500000Z"},"#
-                + #"{"local":"2026-11-27T20:30:03-03:30","utc":"2026-11-28T00:00:03Z"}]"# + "\n")
+                == #"[{"utc":"2026-11-28T00:00:01.500000Z","local":"2026-11-27T20:30:01.500000-03:30"},"#
+                + #"{"utc":"2026-11-28T00:00:03Z","local":"2026-11-27T20:30:03-03:30"}]"# + "\n")
         for (arguments, reason) in [
             (["--cron", "0 25 * * *"], "hour: expected * or 0 to 23, got 25"),
             (["--cron", "@daily", "--time-zone", "Mars/Olympus"], "time zone: expected an IANA name"),
@@ -98,7 +98,7 @@ import Testing
             #expect(resumed.output == #"{"done":"resumed","schedule":"nightly"}"# + "\n")
             let preview = try await errand(
                 "preview", "nightly", "--after", "2026-10-24T00:00:00Z", "--count", "1", "--json")
-            #expect(preview.output == #"[{"local":"2026-10-24T02:30:00+02:00","utc":"2026-10-24T00:30:00Z"}]"# + "\n")
+            #expect(preview.output == #"[{"utc":"2026-10-24T00:30:00Z","local":"2026-10-24T02:30:00+02:00"}]"# + "\n")
             struct Line: Decodable {
                 let name: String, last_outcome: String?, last_job_id: Int64?, paused_reason: String?
             }

@@ -37,7 +37,7 @@ import Testing
                 values (1, now(), now(), 2, 3, 3, 0, 'default', 'noop', '{}', E'\\u001b[31m' || repeat('long ', 200))
                 """)
             let people = try await Program.run(["status"], settings: reaching(configuration))
-            #expect(people.output.contains("LAST FAILURE"))
+            #expect(people.output.contains("ERROR ID"))
             #expect(people.output.contains("  \\u{1b}[31mlong long"))
             #expect(people.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
         }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Postgres
 
-/// `errand bulk …`: errand.start_bulk and its siblings.
 struct BulkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bulk",
@@ -14,20 +13,13 @@ struct BulkCommand: AsyncParsableCommand {
             Workers and schedulers make the batches: at least one of them has to run.
             """,
         subcommands: [StartCancel.self, StartDiscard.self, ListBulk.self, WatchBulk.self, StopBulk.self])
-
-    /// What the commands that start or stop a bulk action print.
-    struct Done: Encodable {
-        let bulk: Int64
-        let done: String
-    }
 }
 
 /// Which jobs a bulk action changes, and why.
 struct BulkOptions: ParsableArguments {
     @OptionGroup var filter: JobFilter
 
-    @Option(help: "The reason, for the audit and the jobs.")
-    var reason: String
+    @OptionGroup var reason: Reason
 
     @Flag(help: "Wait until it is done, with a progress bar on a terminal.")
     var wait = false
@@ -46,11 +38,11 @@ struct BulkOptions: ParsableArguments {
         try await Environment.load().withConnection { connection in
             let id = try await connection.query(
                 Statement(
-                    "select errand.start_bulk($1, $2, $3)", [action, JSONB(encoding: filter.fields), reason])
+                    "select errand.start_bulk($1, $2, $3)", [action, JSONB(encoding: filter.fields), reason.text])
             ).scalar(Int64.self)
             try await filter.hintAtNames(on: connection)
             if wait { return try await BulkProgress.follow(id, asJSON: json, on: connection) }
-            print(try json ? Command.json(BulkCommand.Done(bulk: id, done: "requested")) : "\(id)")
+            print(try json ? Done("requested").json(of: .numbered(id, as: "bulk")) : "\(id)")
         }
     }
 }
@@ -77,7 +69,7 @@ struct StartDiscard: AsyncParsableCommand {
     func run() async throws { try await options.start("discard") }
 }
 
-struct StopBulk: AsyncParsableCommand {
+struct StopBulk: ActionCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop",
         abstract: "End a bulk action. What it has changed stays changed.",
@@ -86,19 +78,13 @@ struct StopBulk: AsyncParsableCommand {
     @Argument(help: "Its number, as `errand bulk list` shows it.")
     var id: Int64
 
-    @Option(help: "The reason, for the audit.")
-    var reason: String
+    @OptionGroup var reason: Reason
+    @OptionGroup var output: ActionOutput
 
-    @Flag(help: "Print {\"bulk\", \"done\"}.")
-    var json = false
+    var subject: Subject { .numbered(id, as: "bulk") }
 
-    func run() async throws {
-        let changed = try await Environment.load().withConnection { connection in
-            try await connection.query(Statement("select errand.stop_bulk($1, $2)", [id, reason])).scalar(Int64.self)
-        }
-        print(
-            try json
-                ? Command.json(BulkCommand.Done(bulk: id, done: "stopped"))
-                : "bulk \(id): stopped; it has changed \(changed) jobs")
+    func act(on connection: Connection) async throws -> Done {
+        let changed = try await connection.call("errand.stop_bulk($1, $2)", [id, reason.text], as: Int64.self)
+        return Done("stopped", "; it has changed \(changed) jobs")
     }
 }

@@ -8,57 +8,25 @@ struct ListCells: AsyncParsableCommand {
         discussion: "Reads the view errand_front.cell_status.",
         aliases: ["status"])
 
-    @Flag(help: "Print a JSON array.")
-    var json = false
+    @OptionGroup var output: ListOutput
 
-    struct Line: Listed {
-        let cell: Int
-        let state: String
-        let is_reachable: Bool
-        let heat: Double?
-        let waiting: Int?
-        let running: Int?
-        let failed: Int?
-        let oldest_seconds: Double?
-        let finished_per_s: Double?
-        let workers: Int?
-        let slots: Int
-        let address: String
-
-        static let head = [
-            "CELL", "STATE", "HEAT", "WAITING", "RUNNING", "FAILED", "OLDEST", "PER S", "WORKERS", "SLOTS", "ADDRESS",
-        ]
-        var cells: [String?] {
-            [
-                "\(cell)", is_reachable ? state : "down", heat.map { "\($0)" }, waiting.map { "\($0)" },
-                running.map { "\($0)" }, failed.map { "\($0)" }, oldest_seconds.map(age),
-                finished_per_s.map { "\($0)" }, workers.map { "\($0)" }, "\(slots)", address,
-            ]
-        }
-    }
+    private static let query = Query(
+        """
+        select cell, state, is_reachable, heat, waiting, running, failed,
+            extract(epoch from oldest_age)::float8 as oldest_seconds, finished_per_s, workers, slots, address
+        from errand_front.cell_status
+        """)
+    private static let table = [
+        Column("CELL", \.cell), Column("STATE") { $0.is_reachable == "true" ? $0.state : "down" },
+        Column("HEAT", \.heat), Column("WAITING", \.waiting), Column("RUNNING", \.running), Column("FAILED", \.failed),
+        Column("OLDEST") { $0.oldest_seconds.map(age) }, Column("PER S", \.finished_per_s),
+        Column("WORKERS", \.workers),
+        Column("SLOTS", \.slots), Column("ADDRESS", \.address),
+    ]
 
     func run() async throws {
-        let lines = try await CellsCommand.withFront(Environment.load()) { front in
-            try await front.query(
-                """
-                select
-                    cell::bigint, state, is_reachable, heat::float8, waiting, running, failed,
-                    extract(epoch from oldest_age)::float8, finished_per_s::float8, workers, slots, address
-                from errand_front.cell_status
-                """
-            )
-            .map { row in
-                let (cell, state, isReachable, heat, waiting, running) = try row.decode(
-                    Int.self, String.self, Bool.self, Double?.self, Int?.self, Int?.self)
-                let (failed, oldest, perSecond, workers, slots, address) = try row.decode(
-                    from: 6, Int?.self, Double?.self, Double?.self, Int?.self, Int.self, String.self)
-                return Line(
-                    cell: cell, state: state, is_reachable: isReachable, heat: heat, waiting: waiting, running: running,
-                    failed: failed, oldest_seconds: oldest, finished_per_s: perSecond, workers: workers, slots: slots,
-                    address: address)
-            }
-        }
-        try show(lines, asJSON: json, none: "the front has no cell: `errand cells add`")
+        let rows = try await CellsCommand.withFront(Environment.load()) { try await Fields.read(Self.query, on: $0) }
+        try show(rows, Self.table, asJSON: output.json, none: "the front has no cell: `errand cells add`")
     }
 }
 

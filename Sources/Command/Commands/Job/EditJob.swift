@@ -18,8 +18,7 @@ struct EditJob: AsyncParsableCommand {
     @Argument(help: "What the handler gets, as JSON.")
     var payload: String
 
-    @Option(help: "The reason, for the audit.")
-    var reason: String
+    @OptionGroup var reason: Reason
 
     @Flag(help: "Print {\"job_id\", \"state\"}.")
     var json = false
@@ -35,8 +34,10 @@ struct EditJob: AsyncParsableCommand {
 
     func run() async throws {
         let state = try await Environment.load().withConnection { connection in
-            try await connection.query(Statement("select errand.edit_job($1, $2, $3)", [id, JSONB(payload), reason]))
-                .scalar(String.self)
+            try await connection.query(
+                Statement("select errand.edit_job($1, $2, $3)", [id, JSONB(payload), reason.text])
+            )
+            .scalar(String.self)
         }
         print(try json ? Command.json(Response(job_id: id, state: state)) : "job \(id): edited, \(state)")
     }

@@ -11,8 +11,7 @@ struct EndOptions: ParsableArguments {
     @Option(help: "With a filter: the most jobs to change, 1 to 100000. Default: 10000.")
     var maxJobs: Int?
 
-    @Option(help: "The reason, for the audit and the jobs.")
-    var reason: String
+    @OptionGroup var reason: Reason
 
     @Flag(inversion: .prefixedNo, help: "With a filter: only show what would change. Default: --dry-run.")
     var dryRun: Bool?
@@ -41,14 +40,15 @@ struct EndOptions: ParsableArguments {
     private func statement(_ function: String) throws -> Statement {
         guard ids.isEmpty else {
             return Statement(
-                "select job_id, was, now, null::timestamptz, 0::int8 from errand.\(function)($1, $2)", [ids, reason])
+                "select job_id, was, now, null::timestamptz, 0::int8 from errand.\(function)($1, $2)",
+                [ids, reason.text])
         }
         return Statement(
             """
             select job_id, was, now, null::timestamptz, coalesce(beyond, 0)
             from errand.\(function)_where($1, $2, $3, $4::int4)
             """,
-            [try JSONB(encoding: filter.fields), reason, dryRun ?? true, maxJobs ?? JobFilter.mostJobs])
+            [try JSONB(encoding: filter.fields), reason.text, dryRun ?? true, maxJobs ?? JobFilter.mostJobs])
     }
 }
 

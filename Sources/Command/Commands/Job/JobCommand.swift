@@ -15,8 +15,7 @@ struct JobCommand: AsyncParsableCommand {
             """,
         subcommands: [
             ListJobs.self, ShowJob.self, WatchJob.self, ExplainJob.self, RetryJobs.self, CancelJobs.self,
-            DiscardJobs.self,
-            EditJob.self, RescheduleJobs.self,
+            DiscardJobs.self, EditJob.self, RescheduleJobs.self,
         ])
 
     static let states = [
@@ -65,13 +64,7 @@ struct JobFilter: ParsableArguments {
 
     /// Reports an unknown queue or kind on standard error, with the most similar name.
     func hintAtNames(on connection: Connection) async throws {
-        if let queue {
-            let known = try await QueueCommand.names(on: connection)
-            if !known.contains(queue) { writeError("errand: \(Failure.unknown("queue", queue, among: known).message)") }
-        }
-        if let kind {
-            let known = try await connection.query("select kind from errand.kinds").column(0, as: String.self)
-            if !known.contains(kind) { writeError("errand: \(Failure.unknown("kind", kind, among: known).message)") }
-        }
+        if let queue { try await Names.queues.hint(at: queue, on: connection) }
+        if let kind { try await Names.kinds.hint(at: kind, on: connection) }
     }
 }

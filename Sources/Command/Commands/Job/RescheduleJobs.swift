@@ -30,8 +30,7 @@ struct RescheduleJobs: AsyncParsableCommand {
     @Option(help: "The most jobs to change, 1 to 100000. Default: 10000.")
     var maxJobs: Int?
 
-    @Option(help: "The reason, for the audit.")
-    var reason: String
+    @OptionGroup var reason: Reason
 
     @Flag(help: "Also to a queue that no job, kind or worker has named so far.")
     var unused = false
@@ -58,7 +57,7 @@ struct RescheduleJobs: AsyncParsableCommand {
                         $1, $2, $3, $4::int4, coalesce($5, now() + $6 * interval '1 microsecond'), $7::int4, $8, $9::int4,
                         $10)
                     """,
-                    [try JSONB(encoding: filter.fields), reason, toQueue, toPriority] + Moment.parameters(at) + [
+                    [try JSONB(encoding: filter.fields), reason.text, toQueue, toPriority] + Moment.parameters(at) + [
                         perMinute, dryRun, maxJobs ?? JobFilter.mostJobs, unused,
                     ]))
             if rows.isEmpty { try await filter.hintAtNames(on: connection) }

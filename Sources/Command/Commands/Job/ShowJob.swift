@@ -15,16 +15,13 @@ struct ShowJob: AsyncParsableCommand {
     var json = false
 
     /// A failed attempt, as the view has it.
-    struct Attempt: Decodable, Listed {
+    struct Attempt: Decodable {
         let attempt: Int
         let outcome: String?
         let worker: String?
         let started_at: String?
         let ended_at: String?
         let error: String?
-
-        static let head = ["ATTEMPT", "OUTCOME", "ENDED", "WORKER", "ERROR"]
-        var cells: [String?] { ["\(attempt)", outcome, ended_at.map(inSeconds), worker, error] }
     }
 
     func run() async throws {
@@ -59,8 +56,11 @@ struct ShowJob: AsyncParsableCommand {
             print("\(name.replacing("_", with: " ").padded(to: width))\(value.printable)")
         }
         if !attempts.isEmpty {
-            print("")
-            try show(attempts, asJSON: false, none: "")
+            var table = TextTable(head: ["ATTEMPT", "OUTCOME", "ENDED", "WORKER", "ERROR"])
+            for one in attempts {
+                table.add("\(one.attempt)", one.outcome, one.ended_at.map(inSeconds), one.worker, one.error)
+            }
+            print("\n\(table)")
         }
         if !log.isEmpty { print("\nLOG") }
         for line in log { print(line.printable) }
@@ -98,26 +98,13 @@ struct ExplainJob: AsyncParsableCommand {
     @Flag(help: "Print a JSON array.")
     var json = false
 
-    struct Line: Encodable {
-        let rank: Int
-        let code: String
-        let detail: String
-        let hint: String?
-    }
-
     func run() async throws {
-        let lines = try await Environment.load().withConnection { connection in
-            try await connection.query(Statement("select rank, code, detail, hint from errand.explain($1)", [id]))
-                .map { row in
-                    let (rank, code, detail, hint) = try row.decode(
-                        Int.self, String.self, String.self, String?.self)
-                    return Line(rank: rank, code: code, detail: detail, hint: hint)
-                }
-        }
+        let query = Query("select rank, code, detail, hint from errand.explain($1)", [id])
+        let lines = try await Environment.load().withConnection { try await Fields.read(query, on: $0) }
         if lines.contains(where: { $0.code == "unknown" }) { throw ShowJob.unknown(id) }
-        if json { return print(try Command.json(lines)) }
+        if json { return print(jsonArray(lines)) }
         for line in lines {
-            let text = "\(line.rank). \(line.code): \(line.detail)".printable
+            let text = "\(line.rank ?? ""). \(line.code ?? ""): \(line.detail ?? "")".printable
             print(text.wrapped(to: TextTable.terminalWidth - 3).joined(separator: "\n   "))
             // Hints stay in one line, so that they can be pasted.
             if let hint = line.hint { print("   \(hint.printable)") }

@@ -44,59 +44,44 @@ struct PreviewSchedule: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let ticks =
-            if let name {
-                try await ScheduleCommand.withSchedule(name) { try await coming(of: name, on: $0) }
-            } else {
-                try await Environment.load().withConnection { try await coming(of: nil, on: $0) }
-            }
-        if json { return print(try Command.json(ticks)) }
-        var table = TextTable(head: ["UTC", "LOCAL", "NOTE"], whole: ["UTC", "LOCAL", "NOTE"])
-        for tick in ticks { table.add(tick.utc, tick.local, tick.note) }
-        print(table)
+        let ticks = try await Environment.load().withConnection { connection in
+            if let name { try await Names.schedules.require(name, on: connection) }
+            return try await Fields.read(query, on: connection)
+        }
+        try show(ticks, Self.table, asJSON: json, none: "it has no tick to come")
     }
 
-    /// A tick to come, as people and programs read it.
-    private struct Tick: Encodable, Sendable {
-        /// `2026-10-25T00:30:00Z`
-        let utc: String
-        /// `2026-10-25T02:30:00+02:00`
-        let local: String
-        /// A note for a tick near a change of clocks; nil otherwise.
-        let note: String?
-    }
+    private static let table = [
+        Column("UTC", isWhole: true, \.utc), Column("LOCAL", isWhole: true, \.local),
+        Column("NOTE", isWhole: true, \.note),
+    ]
 
     /// Nil if `--after` isn't given, or is no time.
     private var start: Timestamp? {
         after.flatMap { try? Date($0, strategy: .iso8601) }.map { Timestamp($0) }
     }
 
-    private func coming(of name: String?, on connection: Connection) async throws -> [Tick] {
+    /// A note is there near a change of clocks. A fraction of a second is shown only where there is one, and so are the
+    /// seconds of an offset.
+    private var query: Query {
         let call =
             name == nil
             ? "errand.next_ticks($1, $2, coalesce($3, now()), $4::int4)"
             : "errand.preview_schedule($1, $4::int4, coalesce($3, now()))"
-        // A fraction of a second is shown only where there is one, and so are the seconds of an offset.
-        let rows = try await connection.query(
-            Statement(
-                """
-                select
-                    regexp_replace(to_char(utc, shape), '\\.0+$', '') || 'Z',
-                    regexp_replace(to_char(local, shape), '\\.0+$', '')
-                        || case when local < utc then '-' else '+' end
-                        || regexp_replace(to_char(greatest(local - utc, utc - local), 'HH24:MI:SS'), ':00$', ''),
-                    note
-                from (
-                    select tick at time zone 'UTC' as utc, local, note, 'YYYY-MM-DD"T"HH24:MI:SS.US' as shape
-                    from \(call)
-                    -- Both calls get all arguments.
-                    where $2::text is not null
-                ) as coming
-                """,
-                [name ?? cron, timeZone, start, count]))
-        return try rows.map { row in
-            let (utc, local, note) = try row.decode(String.self, String.self, String?.self)
-            return Tick(utc: utc, local: local, note: note)
-        }
+        return Query(
+            """
+            select
+                regexp_replace(to_char(utc, shape), '\\.0+$', '') || 'Z' as utc,
+                regexp_replace(to_char(local, shape), '\\.0+$', '')
+                    || case when local < utc then '-' else '+' end
+                    || regexp_replace(to_char(greatest(local - utc, utc - local), 'HH24:MI:SS'), ':00$', '') as local,
+                note
+            from (
+                select tick at time zone 'UTC' as utc, local, note, 'YYYY-MM-DD"T"HH24:MI:SS.US' as shape
+                from \(call)
+                -- Both calls get all arguments.
+                where $2::text is not null
+            ) as coming
+            """, [name ?? cron, timeZone, start, count])
     }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Postgres
 
-struct PutSchedule: AsyncParsableCommand {
+struct PutSchedule: ActionCommand {
     static let configuration = CommandConfiguration(
         commandName: "put",
         abstract: "Create a schedule or change it, from its next tick on.",
@@ -43,8 +43,9 @@ struct PutSchedule: AsyncParsableCommand {
     @Option(help: "With --missed all: how many of the newest missed ticks are enqueued.")
     var maxCatchUp = 100
 
-    @Flag(help: "Print {\"schedule\", \"done\"}.")
-    var json = false
+    @OptionGroup var output: ActionOutput
+
+    var subject: Subject { .named(name, as: "schedule") }
 
     func validate() throws {
         try checkJSON(payload)
@@ -53,21 +54,11 @@ struct PutSchedule: AsyncParsableCommand {
         }
     }
 
-    func run() async throws {
+    func act(on connection: Connection) async throws -> Done {
         let lateness = Duration(setting: maxLateness) ?? .seconds(60)
-        let done = try await Environment.load().withConnection { connection in
-            try await connection.query(
-                Statement(
-                    """
-                    select errand.put_schedule(
-                        $1, $2, $3, $4, $5, $6, $7, $8 * interval '1 microsecond', $9::int4)
-                    """,
-                    [
-                        name, cron, kind, JSONB(payload), timeZone, missed, queue, lateness.wholeMicroseconds,
-                        maxCatchUp,
-                    ])
-            ).scalar(String.self)
-        }
-        try ScheduleCommand.Done(schedule: name, done: done).show(asJSON: json)
+        return Done(
+            try await connection.call(
+                "errand.put_schedule($1, $2, $3, $4, $5, $6, $7, $8 * interval '1 microsecond', $9::int4)",
+                [name, cron, kind, JSONB(payload), timeZone, missed, queue, lateness.wholeMicroseconds, maxCatchUp]))
     }
 }

@@ -1,8 +1,6 @@
 import ArgumentParser
-import Foundation
 import Postgres
 
-/// `errand schedule …`: what the SQL functions errand.schedule_… do, from a shell.
 struct ScheduleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedule",
@@ -15,27 +13,24 @@ struct ScheduleCommand: AsyncParsableCommand {
             """,
         subcommands: [
             ListSchedules.self, PreviewSchedule.self, ScheduleTicks.self, PutSchedule.self, RunSchedule.self,
-            PauseSchedule.self,
-            ResumeSchedule.self, DropSchedule.self,
+            PauseSchedule.self, ResumeSchedule.self, DropSchedule.self,
         ])
+}
 
-    /// What the commands that change a schedule print.
-    struct Done: Encodable {
-        let schedule: String
-        let done: String
+/// The schedule that a command changes.
+struct ScheduleName: ParsableArguments {
+    @Argument(help: "The schedule's name.", completion: .schedules)
+    var name: String
 
-        func show(asJSON: Bool) throws { print(try asJSON ? Command.json(self) : "\(schedule.printable): \(done)") }
-    }
+    var subject: Subject { .named(name, as: "schedule") }
 
-    /// Runs `body` with a connection, if a schedule has this name.
-    ///
-    /// - Throws: ``Failure`` with the most similar name if none has.
-    static func withSchedule<T: Sendable>(_ name: String, _ body: (Connection) async throws -> T) async throws -> T {
-        try await Environment.load().withConnection { connection in
-            let known = try await connection.query("select name from errand.schedules").column(0, as: String.self)
-            guard known.contains(name) else { throw Failure.unknown("schedule", name, among: known) }
-            return try await body(connection)
-        }
+    /// Calls a function of schedules. An unknown name is answered with the most similar one.
+    @discardableResult
+    func call<T: PostgresDecodable>(
+        _ call: String, _ arguments: [any PostgresEncodable] = [], on connection: Connection, as type: T.Type
+    ) async throws -> T {
+        try await Names.schedules.require(name, on: connection)
+        return try await connection.call(call, [name] + arguments, as: type)
     }
 }
 
@@ -45,11 +40,8 @@ struct RunSchedule: AsyncParsableCommand {
         abstract: "Enqueue a job of a schedule now, beside its ticks; also while it is paused.",
         discussion: "Prints the job's id. errand.schedule_ticks records the job with the reason.")
 
-    @Argument(help: "The schedule's name.", completion: .schedules)
-    var name: String
-
-    @Option(help: "The reason, for the audit.")
-    var reason: String
+    @OptionGroup var schedule: ScheduleName
+    @OptionGroup var reason: Reason
 
     @Flag(help: "Print {\"schedule\", \"job_id\"}.")
     var json = false
@@ -60,70 +52,58 @@ struct RunSchedule: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let id = try await ScheduleCommand.withSchedule(name) { connection in
-            try await connection.query(Statement("select errand.run_schedule($1, $2)", [name, reason]))
-                .scalar(Int64.self)
+        let id = try await Environment.load().withConnection { connection in
+            try await schedule.call("errand.run_schedule($1, $2)", [reason.text], on: connection, as: Int64.self)
         }
-        print(try json ? Command.json(Response(schedule: name, job_id: id)) : "\(id)")
+        print(try json ? Command.json(Response(schedule: schedule.name, job_id: id)) : "\(id)")
     }
 }
 
-struct PauseSchedule: AsyncParsableCommand {
+struct PauseSchedule: ActionCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
         abstract: "Pause a schedule: it enqueues nothing until it is resumed. Its enqueued jobs stay.")
 
-    @Argument(help: "The schedule's name.", completion: .schedules)
-    var name: String
+    @OptionGroup var schedule: ScheduleName
+    @OptionGroup var reason: Reason
+    @OptionGroup var output: ActionOutput
 
-    @Option(help: "The reason, shown in errand.schedules.")
-    var reason: String
+    var subject: Subject { schedule.subject }
 
-    @Flag(help: "Print {\"schedule\", \"done\"}.")
-    var json = false
-
-    func run() async throws {
-        try await ScheduleCommand.withSchedule(name) { connection in
-            _ = try await connection.execute(Statement("select errand.pause_schedule($1, $2)", [name, reason]))
-        }
-        try ScheduleCommand.Done(schedule: name, done: "paused").show(asJSON: json)
+    func act(on connection: Connection) async throws -> Done {
+        try await schedule.call("errand.pause_schedule($1, $2)::text", [reason.text], on: connection, as: String.self)
+        return Done("paused")
     }
 }
 
-struct ResumeSchedule: AsyncParsableCommand {
+struct ResumeSchedule: ActionCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume", abstract: "Let a paused schedule tick again, from now on.")
 
-    @Argument(help: "The schedule's name.", completion: .schedules)
-    var name: String
+    @OptionGroup var schedule: ScheduleName
+    @OptionGroup var output: ActionOutput
 
-    @Flag(help: "Print {\"schedule\", \"done\"}.")
-    var json = false
+    var subject: Subject { schedule.subject }
 
-    func run() async throws {
-        try await ScheduleCommand.withSchedule(name) { connection in
-            _ = try await connection.execute(Statement("select errand.resume_schedule($1)", [name]))
-        }
-        try ScheduleCommand.Done(schedule: name, done: "resumed").show(asJSON: json)
+    func act(on connection: Connection) async throws -> Done {
+        try await schedule.call("errand.resume_schedule($1)::text", on: connection, as: String.self)
+        return Done("resumed")
     }
 }
 
-struct DropSchedule: AsyncParsableCommand {
+struct DropSchedule: ActionCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop",
         abstract: "Remove a schedule. Its enqueued jobs and recorded ticks stay.",
         discussion: "A schedule that the program defines comes back at its next start: pause it instead.")
 
-    @Argument(help: "The schedule's name.", completion: .schedules)
-    var name: String
+    @OptionGroup var schedule: ScheduleName
+    @OptionGroup var output: ActionOutput
 
-    @Flag(help: "Print {\"schedule\", \"done\"}.")
-    var json = false
+    var subject: Subject { schedule.subject }
 
-    func run() async throws {
-        try await ScheduleCommand.withSchedule(name) { connection in
-            _ = try await connection.execute(Statement("select errand.drop_schedule($1)", [name]))
-        }
-        try ScheduleCommand.Done(schedule: name, done: "dropped").show(asJSON: json)
+    func act(on connection: Connection) async throws -> Done {
+        try await schedule.call("errand.drop_schedule($1)::text", on: connection, as: String.self)
+        return Done("dropped")
     }
 }
