@@ -5,19 +5,6 @@
 -- Before  No version was released before this one.
 create schema if not exists errand;
 comment on schema errand is 'Errand, the front of many cells: the functions and views of a cell, on all of them';
-create type errand.outcome as (
-    outcome text,
-    output jsonb,
-    delay interval,
-    reason text,
-    state jsonb
-);
-comment on type errand.outcome is 'What a SQL function that handles jobs returns, as on each cell';
-comment on column errand.outcome.outcome is 'succeeded, again, snoozed, cancelled or failed; null = succeeded';
-comment on column errand.outcome.output is 'succeeded: stored with the job';
-comment on column errand.outcome.delay is 'snoozed: the time until the job runs again';
-comment on column errand.outcome.reason is 'cancelled or failed: why';
-comment on column errand.outcome.state is 'again: what the function is called with again';
 
 create schema errand_front;
 comment on schema errand_front is

@@ -18,6 +18,8 @@ import Testing
                 from pg_proc
                 where pronamespace = 'errand'::regnamespace
                     and (proname !~ '_v\\d+$' or proname = 'enqueue_payloads_v1')
+                    -- What a handler returns: handlers run on a cell.
+                    and proname !~ '^outcome_'
                     and exists (select from unnest('{enqueuer,monitor,ops}'::text[]) as role
                         where has_function_privilege('errand_' || role, pg_proc.oid, 'execute'))
                 """

@@ -12,7 +12,7 @@
 --   union      a view: the rows of all cells, with the column cell; `detail` orders and bounds those of each cell
 --   merge      a view: one row for each value of the first column. Counts are added, and of other values the largest is
 --              shown; of the columns in `detail`, the smallest
---   own        the front has its own
+--   own        the front has its own, or no use for it: handlers run on a cell
 --
 -- The signature says it: the name of the first argument, a result that can be merged, a name that ends with
 -- _schedule. A function that depends on its arguments alone runs on any cell. Exceptions stand here. A function of
@@ -39,13 +39,13 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('adopt', 'cell', ''),
             ('cell', 'cell', ''),
             ('cell_of', 'copy', ''),
-            ('outcome_done', 'copy', ''), ('outcome_again', 'copy', ''), ('outcome_snooze', 'copy', ''),
-            ('outcome_cancel', 'copy', ''), ('outcome_fail', 'copy', ''),
             ('queues', 'merge', 'oldest_due_at counted_at paused_at'),
             ('kinds', 'merge', 'counted_at'),
             ('jobs', 'union', 'order by id desc limit 1000'),
             ('audit', 'union', 'order by done_at desc limit 1000'),
             ('schedule_ticks', 'union', 'order by tick desc limit 1000'),
+            ('outcome_done', 'own', ''), ('outcome_again', 'own', ''), ('outcome_snooze', 'own', ''),
+            ('outcome_cancel', 'own', ''), ('outcome_fail', 'own', ''),
             ('migration', 'own', ''),
             ('script', 'own', ''),
             ('upgrade', 'own', '')
