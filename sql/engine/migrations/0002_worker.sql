@@ -68,6 +68,7 @@ create table errand.claim (
 );
 -- Inside the row it takes less WAL than in a TOAST table.
 alter table errand.claim alter column job_ids set storage main;
+-- The jobs of a lost worker, and the rows that one needs no more: errand_internal.rescue, prune_claims_v1.
 create index claim_worker_index on errand.claim (worker_id, generation);
 alter table errand.claim replica identity full;
 comment on table errand.claim is 'One row a claim, for as long as its worker may hold one of its jobs';
@@ -105,6 +106,7 @@ create table errand.finished_per_minute (
     run_histogram int[] not null default '{}',
     constraint finished_per_minute_pkey primary key (minute, queue, kind, outcome, worker_id)
 ) with (fillfactor = 50);
+-- The rows of workers that are to be merged: errand_internal.merge_finished, errand.metrics.
 create index finished_per_minute_unmerged_index on errand.finished_per_minute (minute) where worker_id <> 0;
 comment on table errand.finished_per_minute is
     'Completed attempts by minute: each worker adds to its own rows once a second, so no view has to count jobs';
@@ -171,6 +173,7 @@ create table errand.progress (
     state jsonb,
     constraint progress_pkey primary key (job_id)
 ) with (fillfactor = 50);
+-- errand_internal.prune, the oldest.
 create index progress_updated_at_index on errand.progress (updated_at);
 comment on table errand.progress is 'Progress and job log of running attempts, and of the last attempt of each job';
 comment on column errand.progress.job_id is 'the job';

@@ -31,7 +31,9 @@ create table errand.limit (
     constraint limit_pkey primary key (limit_key),
     constraint limit_max_running check (max_running >= 0)
 );
+-- The patterns that a key may fit: errand_internal.bound_of.
 create index limit_pattern_index on errand.limit (limit_key) where limit_key like '%*';
+-- Whether a limit is so new that running jobs have no slots: the claim, errand_internal.give_slots.
 create index limit_without_slots_index on errand.limit (limit_key) where not has_slots;
 comment on table errand.limit is 'How many jobs with the same limit_key may run at once, over all workers';
 comment on column errand.limit.limit_key is
@@ -51,6 +53,7 @@ create table errand.limit_slot (
     limit_key text not null,
     constraint limit_slot_pkey primary key (limit_key, slot, admitted_at)
 ) with (fillfactor = 70);
+-- The slots of jobs that end.
 create index limit_slot_job_index on errand.limit_slot (job_id);
 comment on table errand.limit_slot is
     'The jobs that may run under a limit. A slot counts while its job has that position, so a crash leaks none';
@@ -128,6 +131,7 @@ create table errand.circuit (
     constraint circuit_numbers check (
         threshold >= 1 and threshold_window > interval '0' and probe_every > interval '0')
 ) with (fillfactor = 50);
+-- Whether any circuit is open: errand_internal.admit, checked_kinds.
 create index circuit_open_index on errand.circuit (name) where opened_at is not null;
 comment on table errand.circuit is
     'The circuits. While a circuit is open, the jobs park and spend no attempts';

@@ -97,6 +97,7 @@ create table errand.tick (
     constraint tick_pkey primary key (schedule, tick),
     constraint tick_outcome check (outcome in ('enqueued', 'late', 'coalesced', 'skipped', 'paused', 'by hand'))
 );
+-- errand_internal.prune_ticks, the oldest.
 create index tick_tick_index on errand.tick (tick, schedule);
 
 comment on table errand.tick is 'The recorded ticks, each exactly once, for a week; the newest one of a schedule stays';

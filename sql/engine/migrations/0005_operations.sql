@@ -18,7 +18,9 @@ create table errand.action (
     request text,
     constraint action_pkey primary key (id)
 );
+-- errand.audit of a time; errand_internal.prune, the oldest.
 create index action_done_at_index on errand.action (done_at);
+-- errand.audit of a job.
 create index action_job_ids_index on errand.action using gin (job_ids);
 comment on table errand.action is 'The actions of operators, for a year: errand.audit shows them';
 comment on column errand.action.id is 'the action''s number';
@@ -82,6 +84,7 @@ create table errand.bulk (
     constraint bulk_pkey primary key (id),
     constraint bulk_action check (action in ('cancel', 'discard'))
 ) with (fillfactor = 50);
+-- The next bulk action: errand_internal.run_bulk.
 create index bulk_unended_index on errand.bulk (id) where ended_at is null;
 comment on table errand.bulk is
     'Bulk actions: changes of all jobs that match a filter, which maintenance makes in batches';
@@ -293,6 +296,7 @@ create table errand.incoming (
     batch int not null,
     constraint incoming_pkey primary key (move, batch)
 );
+-- errand_internal.prune, the oldest.
 create index incoming_done_at_index on errand.incoming (done_at);
 comment on table errand.incoming is 'Batches of jobs that came from other cells, for a year: a second one is ignored';
 comment on column errand.incoming.done_at is 'when they arrived';
@@ -305,6 +309,7 @@ create table errand.moved_job (
     to_cell smallint not null,
     constraint moved_job_pkey primary key (job_id)
 );
+-- errand_internal.prune, the oldest.
 create index moved_job_moved_on_index on errand.moved_job (moved_on);
 comment on table errand.moved_job is 'Jobs that another cell has now: the front asks for them by their ids';
 comment on column errand.moved_job.job_id is 'the job';
