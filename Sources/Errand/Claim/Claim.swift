@@ -188,12 +188,15 @@ package struct JobColumns {
     ///
     /// - Throws: a `DecodingError` for options that can't be read.
     package func jobs(queue: String, workerID: Int64, generation: Int32) throws -> [ClaimedJob] {
-        try ids.indices.map { row in
-            ClaimedJob(
+        // Followed jobs of one login have equal options: a decoder takes 5 us a job.
+        var last: (stored: JSONB, read: JobOptions)?
+        return try ids.indices.map { row in
+            if let stored = options[row], stored != last?.stored { last = (stored, try stored.decode(JobOptions.self)) }
+            return ClaimedJob(
                 id: ids[row], position: positions[row], kind: JobKind(rawValue: kinds[row]), queue: queue,
                 priority: Int(priorities[row]), attempt: Int(attempts[row]), maxAttempts: Int(maxAttempts[row]),
                 crashes: Int(crashes[row]), createdAt: createdAt[row], runAt: runAt[row], startedAt: startedAt[row],
-                payload: payloads[row], options: try options[row]?.decode(JobOptions.self), workerID: workerID,
+                payload: payloads[row], options: options[row] == nil ? nil : last?.read, workerID: workerID,
                 generation: generation)
         }
     }

@@ -8,6 +8,7 @@ final class WrittenCompletions: Sendable {
     /// Nil if no metrics are collected.
     let metrics: WorkerMetrics?
     let failures: FailureLog
+    let ends = EndNotices()
     private let onCompletions: (@Sendable ([Completion]) -> Void)?
     private let logger: Logger
 
@@ -28,6 +29,7 @@ final class WrittenCompletions: Sendable {
         for commit in written.compactMap(\.commit) { counts.end(commit.ticket) }
         metrics?.completed(written)
         failures.write(written, errorIDs: reply.errorIDs, to: logger, at: .uptime)
+        ends.add(written)
         onCompletions?(written)
         for completion in batch where !isWhole && reply.isRefused(completion) {
             logger.warning(

@@ -48,6 +48,9 @@ package final class ClaimedJob: Sendable {
         self.generation = generation
     }
 
+    /// Whether somebody wants to know its end.
+    var isFollowed: Bool { options?.forWorker.owner != nil }
+
     /// Microseconds from due to claimed, by the database's clock; 0 for a job that was due at `-infinity`.
     var waitedMicroseconds: Int64 {
         let (waited, isTooLong) = startedAt.microseconds.subtractingReportingOverflow(runAt.microseconds)

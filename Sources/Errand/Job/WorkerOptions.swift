@@ -3,4 +3,6 @@
 package struct WorkerOptions: Sendable, Hashable, Codable {
     /// The trace of the job, in W3C Trace Context format.
     package var traceparent: String?
+    /// The login that follows the job; `errand.enqueue` notes it.
+    private(set) var owner: String?
 }

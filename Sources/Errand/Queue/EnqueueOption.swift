@@ -18,6 +18,7 @@ public struct EnqueueOption: Sendable {
         package var tags: [String] = []
         package var subject: String?
         package var forWorker = WorkerOptions()
+        package var follow = false
 
         /// `forWorker` as errand.enqueue takes it.
         var options: JSONB? {
@@ -27,7 +28,7 @@ public struct EnqueueOption: Sendable {
         /// Whether an option is set that the short form of a bulk enqueue doesn't support.
         var needsWholeForm: Bool {
             uniqueKey != nil || notAfter != nil || limitKey != nil || guardName != nil || !tags.isEmpty
-                || subject != nil || forWorker != WorkerOptions()
+                || subject != nil || forWorker != WorkerOptions() || follow
         }
     }
 
@@ -105,6 +106,10 @@ extension EnqueueOption {
     /// The trace of the job, in W3C Trace Context format: `00-…-…-01`. Default: the trace of the caller's span, if the
     /// program has a tracer.
     public static func traceparent(_ traceparent: String) -> Self { .init { $0.forWorker.traceparent = traceparent } }
+
+    /// The job is the caller's own: its login may see it, wait for its result and cancel it, and so may the members of
+    /// that role. See ``Queue/result(of:as:timeout:)``.
+    public static var followed: Self { .init { $0.follow = true } }
 
     /// The user whose job it is, 1 to 200 characters: `people.erase` cancels and blanks the jobs with this subject, and
     /// no others.

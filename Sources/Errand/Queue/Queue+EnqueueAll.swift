@@ -90,12 +90,12 @@ extension Queue {
                 from unnest($2::jsonb[]) with ordinality as one(payload, ordinal), jsonb_strip_nulls(jsonb_build_object(
                     'kind', $1, 'queue', $3, 'run_at', coalesce($4, now() + $5 * interval '1 microsecond'),
                     'priority', $6::int4, 'max_attempts', $7::int4, 'not_after', $8, 'limit_key', $9, 'guard', $10,
-                    'tags', $11, 'subject', $12, 'options', $13::jsonb)) as shared))
+                    'tags', $11, 'subject', $12, 'options', $13::jsonb, 'follow', $14::boolean)) as shared))
             """,
             [
                 kind.rawValue, payloads, values.queue, values.runAt, values.delay?.wholeMicroseconds, values.priority,
                 values.maxAttempts, values.notAfter, values.limitKey, values.guardName, values.tags, values.subject,
-                try values.options,
+                try values.options, values.follow,
             ])
     }
 }

@@ -12,8 +12,11 @@ import Postgres
 /// Within a transaction the job exists if and when that commits: no receipt for an order that was rolled back.
 public struct Queue: Sendable {
     let database: Database
+    /// Of all copies of the queue.
+    let follower: Follower
 
     public init(database: Database) {
         self.database = database
+        follower = Follower(of: database)
     }
 }

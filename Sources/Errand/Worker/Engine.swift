@@ -81,6 +81,7 @@ struct Engine {
             group.addTask { await polling.run() }
             group.addTask { await reports.run() }
             group.addTask { await scan.run() }
+            group.addTask { await environment.written.ends.run(over: connections.handlers) }
             async let claiming: Void = claim()
             await drain()
             await claiming
@@ -88,6 +89,7 @@ struct Engine {
             environment.idle.changed.raise()
             watch.notifyBegun()
             sharesChanged.raise()
+            environment.written.ends.stop()
         }
     }
 

@@ -75,17 +75,18 @@ import Testing
     }
 
     @Test(
-        "an application may call nothing of the engine but what enqueues, handles jobs by its own functions, and says what there is"
+        "an application may call nothing of the engine but what enqueues, follows its own jobs, handles jobs by its own functions, and says what there is"
     )
     func applications() async throws {
         try await withAppDatabase { database, _ in
             let callable = try await PublicFunction.all(of: "errand_enqueuer", in: database).map(\.name)
             #expect(
                 callable.filter { $0.hasPrefix("errand.") } == [
-                    "errand.cell", "errand.cell_of", "errand.drop_handler", "errand.enqueue", "errand.enqueue_many",
-                    "errand.help", "errand.outcome_again", "errand.outcome_cancel", "errand.outcome_done",
+                    "errand.cancel_own", "errand.cell", "errand.cell_of", "errand.drop_handler", "errand.ended",
+                    "errand.enqueue", "errand.enqueue_many", "errand.explain_own", "errand.help", "errand.job",
+                    "errand.outcome_again", "errand.outcome_cancel", "errand.outcome_done",
                     "errand.outcome_fail", "errand.outcome_snooze", "errand.put_handler", "errand.schema_version",
-                    "errand.sqlstate_class",
+                    "errand.sqlstate_class", "errand.wait",
                 ])
         }
     }

@@ -18,6 +18,10 @@ create sequence errand.wake_flag as bigint minvalue 1 maxvalue 2 start 1;
 comment on sequence errand.wake_flag is
     'A flag outside of transactions. 1: an enqueue sends no NOTIFY. 2: a worker sleeps and wants NOTIFY errand_wake';
 
+create sequence errand.followed_until as bigint;
+comment on sequence errand.followed_until is
+    'Outside of transactions: somebody follows jobs until then, in seconds since 1970, and wants NOTIFY errand_ended';
+
 -- Columns of fixed width come first, so that rows carry no padding. No index names state, worker_id, attempt or
 -- started_at: with half of each page free, a claim is a heap-only update and touches no index.
 --
@@ -57,8 +61,8 @@ create table errand.job (
     constraint job_pkey primary key (id)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 20000);
 
--- For each index the query that it is there for. A plain job is in the first one alone: the predicates of the others are
--- tested at its insert, some 3 us each.
+-- For each index the query that it is there for. A plain job is in the first one alone. The predicates of the others
+-- are tested at its insert, some 3 us each.
 --
 -- The claim: errand_internal.lock_due, from a mark on. What waits, for errand.queues.
 create index job_position_index on errand.job (queue, priority, queue_position) where queue_position is not null;
@@ -69,8 +73,8 @@ create index job_run_at_index on errand.job (run_at) where queue_position is nul
 -- parked, for errand.limits and errand.circuits.
 create index job_parked_index on errand.job (parked_for, priority, run_at, id) where parked_for is not null;
 -- Handed-back jobs lie below the workers' marks, so the claim finds them here. One index with the next predicate would
--- save those 3 us, but have the claim read all jobs of a crash for each that was handed back. Without `queue_position is not null`, so
--- that the planner takes this index for nothing else.
+-- save those 3 us, but have the claim read all jobs of a crash for each that was handed back. It lacks
+-- `queue_position is not null`, so that the planner takes this index for nothing else.
 create index job_handed_back_index on errand.job (queue, priority, queue_position) where is_handed_back;
 -- errand_internal.pick_crashed: a worker runs one job at a time that was in a crash, and a job that was in two crashes
 -- runs alone.
@@ -113,7 +117,8 @@ comment on column errand.job.limit_key is 'its limit: errand.limit says how many
 comment on column errand.job.guard is 'its guard (errand.guard), which says whether the job is still wanted';
 comment on column errand.job.tags is 'words to find it by';
 comment on column errand.job.subject is 'the user whose job it is: people.erase cancels it; null = nobody''s';
-comment on column errand.job.options is 'what only its worker reads: errand_internal.check_options';
+comment on column errand.job.options is
+    'what only its worker reads: errand_internal.check_options; owner is the login that follows it';
 comment on column errand.job.parked_for is
     'what a parked job waits for: limit:KEY, circuit:NAME, or crash (two crashes: it will run alone)';
 
@@ -179,8 +184,8 @@ create index history_id_index on errand.history (id);
 create index history_unsuccessful_index on errand.history (finished_at) where state <> 'succeeded';
 -- Whether a day of large payloads is still needed: errand_internal.drop_payloads, drop_partition.
 create index history_payload_day_index on errand.history (payload_day) where payload_day is not null;
--- Filters by key and by tag. A job with a key pays 1.8 us and 100 bytes of WAL for its index, one with a tag 2 us and 120 bytes, others nothing.
--- Without fastupdate, no insert has to empty a pending list.
+-- Filters by key and by tag. A job with a key pays 1.8 us and 100 bytes of WAL for its index, one with a tag 2 us and
+-- 120 bytes, others nothing. Without fastupdate, no insert has to empty a pending list.
 create index history_unique_key_index on errand.history (unique_key) where unique_key is not null;
 create index history_tags_index on errand.history using gin (tags) with (fastupdate = off) where tags is not null;
 -- Without a primary key, a publication for all tables would refuse each update and delete. Costs WAL only with
@@ -217,7 +222,8 @@ comment on column errand.history.limit_key is 'its limit';
 comment on column errand.history.guard is 'its guard';
 comment on column errand.history.tags is 'words to find it by';
 comment on column errand.history.subject is 'the user whose job it is; null = nobody''s, or erased';
-comment on column errand.history.options is 'what only its worker reads: errand_internal.check_options';
+comment on column errand.history.options is
+    'what only its worker reads: errand_internal.check_options; owner is the login that follows it';
 
 create table errand.history_default partition of errand.history default;
 alter table errand.history_default replica identity full;
@@ -281,7 +287,8 @@ comment on column errand.failed.limit_key is 'its limit';
 comment on column errand.failed.guard is 'its guard';
 comment on column errand.failed.tags is 'words to find it by';
 comment on column errand.failed.subject is 'the user whose job it is; null = nobody''s';
-comment on column errand.failed.options is 'what only its worker reads: errand_internal.check_options';
+comment on column errand.failed.options is
+    'what only its worker reads: errand_internal.check_options; owner is the login that follows it';
 
 create table errand.past_failure (
     job_id bigint not null,

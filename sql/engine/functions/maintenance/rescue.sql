@@ -36,6 +36,7 @@ declare
     is_alone boolean;
     reason text;
     worker text;
+    followed bigint[] := '{}';
 begin
     lost_workers := 0;
     rescued := 0;
@@ -126,6 +127,9 @@ begin
             if existing.crashes >= 3 or existing.attempt >= existing.max_attempts then
                 perform errand_internal.move_to_failed(existing, reason);
                 failed := failed + 1;
+                if existing.options ? 'owner' then
+                    followed := followed || existing.id;
+                end if;
             elsif existing.crashes = 2 then
                 update errand.job
                 set state = 'parked', queue_position = null, worker_id = null, parked_for = 'crash',
@@ -139,6 +143,9 @@ begin
                 rescued := rescued + 1;
             end if;
         end loop;
+    end if;
+    if followed <> '{}' then
+        perform errand_internal.tell_ended(followed, array_fill('failed'::text, array[cardinality(followed)]));
     end if;
     if cardinality(lost) > 0 then
         perform errand_internal.drop_claims(lost);

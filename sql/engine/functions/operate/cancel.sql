@@ -14,6 +14,7 @@ declare
     existing errand.job;
     locked bigint[];
     cancelled bigint[] := '{}';
+    followed bigint[] := '{}';
 begin
     perform errand_internal.check_reason('cancel', cancel.reason);
     -- In the order in which all sessions lock keys and jobs. One retried meanwhile would be locked out of order.
@@ -24,6 +25,9 @@ begin
             was := existing.state;
             now := 'cancelled';
             cancelled := cancelled || job_id;
+            if existing.options ? 'owner' then
+                followed := followed || job_id;
+            end if;
             if existing.state = 'running' then
                 existing.attempts := errand_internal.attempt_record(
                     existing, (select name from errand.worker where id = existing.worker_id), 'cancelled', reason);
@@ -36,6 +40,9 @@ begin
         end if;
         return next;
     end loop;
+    if followed <> '{}' then
+        perform errand_internal.tell_ended(followed, array_fill('cancelled'::text, array[cardinality(followed)]));
+    end if;
     if cancelled <> '{}' then
         perform errand_internal.record_action(
             'cancel', jsonb_build_object('ids', cancelled[1:100]), cancel.reason, cancelled);

@@ -6,11 +6,14 @@ create or replace function errand_internal.cancel_jobs(
 )
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
+declare
+    followed bigint[];
 begin
     -- From here on no worker claims or completes these jobs.
-    select array_agg(id order by id), array_agg(state order by id) into ids, states
+    select array_agg(id order by id), array_agg(state order by id), array_agg(id) filter (where options ? 'owner')
+    into ids, states, followed
     from (
-        select job.id, job.state
+        select job.id, job.state, job.options
         from errand.job
         where job.id = any (asked) and (wanted is null or job.state = wanted)
         -- In the order in which all sessions lock keys and jobs.
@@ -19,6 +22,9 @@ begin
     perform errand_internal.notify('errand_cancel', id::text)
     from unnest(ids, states) as found(id, state)
     where state = 'running';
+    if followed is not null then
+        perform errand_internal.tell_ended(followed, array_fill('cancelled'::text, array[cardinality(followed)]));
+    end if;
     with ended as (
         delete from errand.job where id = any (cancel_jobs.ids) returning *
     )

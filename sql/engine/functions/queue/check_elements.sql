@@ -5,7 +5,7 @@ language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     allowed text[] := array[
         'kind', 'payload', 'queue', 'run_at', 'priority', 'max_attempts', 'unique_key', 'not_after', 'on_conflict',
-        'limit_key', 'guard', 'tags', 'subject', 'options'];
+        'limit_key', 'guard', 'tags', 'subject', 'options', 'follow'];
     are_good boolean;
     element record;
 begin

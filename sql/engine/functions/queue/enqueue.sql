@@ -9,7 +9,8 @@
 -- obsolete. guard is a name in errand.guard, called before the job starts and again at its completion. limit_key: see
 -- errand.set_limit. subject is the user whose job it is: people.erase cancels
 -- and blanks the jobs with that subject, and no others. options has what only the job's worker reads, as
--- {"traceparent": "00-…"}: errand_internal.check_options.
+-- {"traceparent": "00-…"}: errand_internal.check_options. With follow => true the job is the login's own, which then
+-- may see it, wait for it and cancel it: errand.job, errand.ended, errand.cancel_own.
 --
 -- If an unfinished job has the unique_key, nothing is inserted and that job is returned. A waiting job whose not_after
 -- has passed becomes obsolete instead, and its key is free. on_conflict says more:
@@ -37,6 +38,7 @@ create or replace function errand.enqueue(
     tags text[] default null,
     subject text default null,
     options jsonb default null,
+    follow boolean default false,
     out job_id bigint,
     out inserted boolean,
     out state text
@@ -63,7 +65,7 @@ begin
         perform errand_internal.check_job(
             enqueue.kind, enqueue.payload, enqueue.queue, enqueue.priority, enqueue.max_attempts, enqueue.unique_key);
     end if;
-    if bytes is not null and on_conflict = 'keep'
+    if bytes is not null and on_conflict = 'keep' and not follow
         and num_nonnulls(
             enqueue.run_at, enqueue.unique_key, not_after, enqueue.limit_key, enqueue.guard, tags, enqueue.subject,
             enqueue.options) = 0
@@ -91,6 +93,6 @@ begin
     from errand_internal.insert_job(
         enqueue.kind, enqueue.payload, enqueue.queue, enqueue.run_at, enqueue.priority, enqueue.max_attempts,
         enqueue.unique_key, not_after, on_conflict, enqueue.limit_key, enqueue.guard, tags, enqueue.subject,
-        enqueue.options);
+        enqueue.options, follow);
 end
 $$;

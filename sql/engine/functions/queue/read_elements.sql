@@ -13,15 +13,17 @@ begin
         coalesce(job.run_at, now()), coalesce(job.priority, defaults.priority, 2),
         coalesce(job.max_attempts, defaults.max_attempts, 10), job.unique_key, nullif(job.not_after, 'infinity'),
         coalesce(job.limit_key, defaults.limit_key), job.guard, nullif(job.tags[:], '{}'), job.subject,
-        nullif(jsonb_strip_nulls(job.options), '{}')
+        case
+            when job.follow or job.options is not null then errand_internal.stored_options(job.options, job.follow)
+        end
     from rows from (
         jsonb_to_recordset(jobs) as (
             kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int, unique_key text,
             not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], subject text,
-            options jsonb)
+            options jsonb, follow boolean)
     ) with ordinality as job(
         kind, payload, queue, run_at, priority, max_attempts, unique_key, not_after, on_conflict, limit_key, guard,
-        tags, subject, options, ordinal)
+        tags, subject, options, follow, ordinal)
     -- Lateral with an offset: only a nested loop can do that, and it keeps the order of the elements.
     left join lateral (select * from errand.kind where name = job.kind offset 0) as defaults on true
     -- The bounds of errand_internal.check_element without a call, which takes 7 us. The call remains for values out of
