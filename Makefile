@@ -52,7 +52,7 @@ cells:   ## measures a worker for three servers of which one is killed, and a fr
 failover: ## fails PostgreSQL over under load, with Patroni, etcd and HAProxy; FILTER=switchover or haproxy; needs root
 	@scripts/failover.sh $(FILTER)
 
-docs:    ## writes the part of docs/sql.md that is made from the schema
+docs:    ## writes the parts of docs/sql.md and docs/apps/sql.md that are made from the schema
 	@ERRAND_BIN=$$(scripts/build.sh debug) scripts/checks/schema.sh interface write
 
 checks:  ## checks the rules that no test covers

@@ -1,13 +1,14 @@
-"""interface.py ROWS [write]: compares docs/sql.md with what the schema says, or writes it there.
+"""interface.py ROWS [write]: compares docs/sql.md and docs/apps/sql.md with the schema, or writes them.
 
-ROWS is the result of interface.sql. What it makes stands between two comments of the document.
+ROWS is the result of interface.sql. What it makes stands between two comments of each document.
 """
 
+import re
 import sys
 import textwrap
 from pathlib import Path
 
-DOCUMENT = Path("docs/sql.md")
+ENGINE, APPS = Path("docs/sql.md"), Path("docs/apps/sql.md")
 BEGIN, END = "<!-- made from the schema: make docs -->\n", "<!-- end of what is made -->\n"
 
 
@@ -17,33 +18,63 @@ def cell(text):
     return text
 
 
+def sentence(comment):
+    """The first sentence of a comment, without its period."""
+    return re.split(r"\. |[;:] (?=[A-Z])", comment)[0].rstrip(".")
+
+
+def title(level, name, about):
+    about = sentence(about)
+    return f"\n{level} {name}\n\n{about[0].upper()}{about[1:]}{'' if about.endswith('?') else '.'}\n"
+
+
+def section(objects, shown):
+    """A table of what is not shown yet, and its signatures. `shown` has the names of the sections before."""
+    new = [fields for fields in objects if fields[0] not in shown]
+    if again := [f"`{fields[0]}`" for fields in objects if fields[0] in shown]:
+        yield f"\nAbove: {', '.join(again)}.\n"
+    if not new:
+        return
+    yield "\n| name | does |\n|---|---|\n"
+    for name, _, _, comment in new:
+        yield f"| `{name}` | {cell(sentence(comment))} |\n"
+    yield "\n```text\n"
+    for _, signature, roles, _ in new:
+        yield textwrap.fill(f"{signature} -- {roles}", 120, subsequent_indent="    ", break_long_words=False,
+                            break_on_hyphens=False) + "\n"
+    yield "```\n"
+    shown.update(fields[0] for fields in new)
+
+
 def made(rows):
-    signatures = []
+    """The text for each document."""
+    sections = []
     for row in rows:
         what, *fields = row.split("\t")
-        if what == "topic":
-            name, about = fields
-            yield f"\n### {name}\n\n{about[0].upper()}{about[1:]}.\n\n| call or view | for | does |\n|---|---|---|\n"
-        elif what == "object":
-            call, roles, comment = fields
-            yield f"| `{call}` | {roles} | {cell(comment)} |\n"
+        if what == "object":
+            sections[-1][2].append(fields)
         else:
-            signatures.append(textwrap.fill(fields[0], 120, subsequent_indent="    ", break_long_words=False,
-                                            break_on_hyphens=False))
-    yield "\n## Signatures\n\nEach function with its defaults and result, and the roles that may call it. A result in\n"
-    yield "parentheses is a set of rows.\n\n```text\n" + "\n".join(signatures) + "\n```\n\n"
+            document, level = (ENGINE, "###") if what == "topic" else (APPS, "##")
+            sections.append((document, title(level, *fields), []))
+    texts, shown = {ENGINE: "", APPS: ""}, set()
+    for document, heading, objects in sections:
+        texts[document] += heading + "".join(section(objects, shown))
+    return {document: text + "\n" for document, text in texts.items()}
 
 
 def main():
-    text = "".join(made(Path(sys.argv[1]).read_text().splitlines()))
-    document = DOCUMENT.read_text()
-    head, rest = document.split(BEGIN)
-    present, tail = rest.split(END)
-    if sys.argv[2:] == ["write"]:
-        DOCUMENT.write_text(head + BEGIN + text + END + tail)
-    elif present != text:
-        differences = set(present.splitlines()) ^ set(text.splitlines())
-        print("docs/sql.md and the schema differ; `make docs` writes it:", *sorted(differences), sep="\n")
+    differences = []
+    for path, text in made(Path(sys.argv[1]).read_text().splitlines()).items():
+        document = path.read_text()
+        head, rest = document.split(BEGIN)
+        present, tail = rest.split(END)
+        if sys.argv[2:] == ["write"]:
+            path.write_text(head + BEGIN + text + END + tail)
+        elif present != text:
+            differences.append(f"{path} and the schema differ; `make docs` writes it:")
+            differences += sorted(set(present.splitlines()) ^ set(text.splitlines()))
+    if differences:
+        print(*differences, sep="\n")
         sys.exit(1)
 
 

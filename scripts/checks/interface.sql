@@ -1,8 +1,10 @@
--- What operators and applications call and read, as rows of tab-separated fields in the order of docs/sql.md:
+-- What operators and applications call and read, as rows of tab-separated fields in the order of the documents:
 --
---   topic      name, about                          of errand.help, then the apps
---   object     call or view, roles, comment         of the topic before
---   signature  arguments with their defaults, result, roles
+--   topic   name, about                             of errand.help
+--   app     name, about
+--   object  name, signature, roles, comment         of the topic or app before
+--
+-- A signature is the arguments of a function with their defaults, and its result; or the columns of a view.
 --
 -- Functions with a version in their name are for programs. Views call some of errand_internal with the rights of their
 -- reader.
@@ -12,58 +14,53 @@ with declared as (
     where roles && '{enqueuer,ops,monitor}' and object !~ '_v[0-9]+$'
         and split_part(object, '.', 1) <> 'errand_internal'
 ),
-topic as (
-    select topic as name, about, row_number() over () as index
+section as (
+    select 'topic' as what, topic as name, about, row_number() over () as index
     from errand_internal.help_topics()
     union all
-    select name, obj_description(oid, 'pg_namespace'), 1000 + row_number() over (order by name)
+    select 'app', name, obj_description(oid, 'pg_namespace'), 1000 + row_number() over (order by name)
     from errand.app
     join pg_namespace on nspname = name
 ),
-callable as (
+described as (
     select
-        routine.oid, declared.*, proname,
-        declared.object || '(' || coalesce((
-            select string_agg(
-                case when index > pronargs - pronargdefaults then '[' || argument || ']' else argument end, ', '
-                order by index)
-            from unnest(proargnames[1:pronargs]) with ordinality as argument(argument, index)), '') || ')' as call,
-        obj_description(routine.oid, 'pg_proc') as comment
+        declared.*, object || '()' as shown, obj_description(routine.oid, 'pg_proc') as comment,
+        regexp_replace(
+            replace(replace(replace(replace(replace(
+                object || '(' || pg_get_function_arguments(routine.oid) || ') returns '
+                    || regexp_replace(pg_get_function_result(routine.oid), '^TABLE|^SETOF ', ''),
+                'timestamp with time zone', 'timestamptz'), 'timestamp without time zone', 'timestamp'),
+                'integer', 'int'), ' DEFAULT ', ' = '), 'NULL', 'null'),
+            '::[a-z0-9]+( precision)?(\[\])?', '', 'g') as signature
     from declared
     join pg_proc as routine
         on routine.pronamespace = split_part(object, '.', 1)::regnamespace and proname = split_part(object, '.', 2)
     where not is_view
     union all
-    select null, declared.*, null, declared.object, obj_description(declared.object::regclass, 'pg_class')
+    select
+        declared.*, object, obj_description(object::regclass, 'pg_class'),
+        object || ': ' || (
+            select string_agg(attname, ', ' order by attnum)
+            from pg_attribute
+            where attrelid = object::regclass and attnum > 0 and not attisdropped)
     from declared
     where is_view
 ),
 listed as (
-    select topic.index, topic.name, callable.*
-    from topic
-    join callable
-        on topic.name = any (topics) or topics = '{}' and split_part(object, '.', 1) = topic.name
+    select section.index, described.*
+    from section
+    join described
+        on what = 'topic' and name = any (topics)
+        or what = 'app' and topics = '{}' and name = split_part(object, '.', 1)
 ),
 rows as (
-    select index, 0 as rank, '' as sort, concat_ws(E'\t', 'topic', name, about) as row
-    from topic
-    where exists (select from listed where listed.index = topic.index)
+    select index, 0 as rank, '' as sort, concat_ws(E'\t', what, name, about) as row
+    from section
+    where exists (select from listed where listed.index = section.index)
     union all
-    select index, 1 + is_view::int, call, concat_ws(E'\t', 'object', call, roles, split_part(comment, ' Example: ', 1))
+    select
+        index, 1 + is_view::int, signature,
+        concat_ws(E'\t', 'object', shown, signature, roles, split_part(comment, ' Example: ', 1))
     from listed
-    union all
-    select 10000, 0, object || text, concat_ws(E'\t', 'signature', text || ' -- ' || roles)
-    from (
-        select
-            object, roles,
-            regexp_replace(
-                replace(replace(replace(replace(replace(
-                    object || '(' || pg_get_function_arguments(oid) || ') returns '
-                        || regexp_replace(pg_get_function_result(oid), '^TABLE|^SETOF ', ''),
-                    'timestamp with time zone', 'timestamptz'), 'timestamp without time zone', 'timestamp'),
-                    'integer', 'int'), ' DEFAULT ', ' = '), 'NULL', 'null'),
-                '::[a-z0-9]+( precision)?(\[\])?', '', 'g') as text
-        from callable
-        where not is_view) as plain
 )
 select row from rows order by index, rank, sort collate "C";

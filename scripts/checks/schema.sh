@@ -3,7 +3,8 @@
 #
 #   comments   every schema, table, view, function, sequence and type has a comment, so that \d+ is the manual
 #   twice      a second run changes nothing, even when every function, view, role and seed is applied again
-#   interface  docs/sql.md has each call and view as the schema has it; `interface write` writes it
+#   interface  docs/sql.md and docs/apps/sql.md have each function and view as the schema has it; `interface write`
+#              writes them
 #   jobcolumns the lists of sql/engine/columns.sql have each column that a job takes along from table to table
 set -euo pipefail
 cd "$(dirname "$0")/../.."
