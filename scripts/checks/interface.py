@@ -28,6 +28,20 @@ def title(level, name, about):
     return f"\n{level} {name}\n\n{about[0].upper()}{about[1:]}{'' if about.endswith('?') else '.'}\n"
 
 
+def table(objects):
+    """Rows of names and what they do. A function that does "as X does" for one job is named in the row of X."""
+    rows = {}
+    for name, _, _, comment in objects:
+        does = sentence(comment)
+        original = re.search(r", as (\w+\.\w+) does$", does)
+        if original and original[1] + "()" in rows:
+            rows[original[1] + "()"][0].append(name)
+        elif name not in rows:
+            rows[name] = ([name], does)
+    for names, does in rows.values():
+        yield f"| {', '.join(f'`{name}`' for name in names)} | {cell(does)} |\n"
+
+
 def section(objects, shown):
     """A table of what is not shown yet, and its signatures. `shown` has the names of the sections before."""
     new = [fields for fields in objects if fields[0] not in shown]
@@ -36,8 +50,7 @@ def section(objects, shown):
     if not new:
         return
     yield "\n| name | does |\n|---|---|\n"
-    for name, _, _, comment in new:
-        yield f"| `{name}` | {cell(sentence(comment))} |\n"
+    yield from table(new)
     yield "\n```text\n"
     for _, signature, roles, _ in new:
         yield textwrap.fill(f"{signature} -- {roles}", 120, subsequent_indent="    ", break_long_words=False,
