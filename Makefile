@@ -32,7 +32,7 @@ bench:   ## measures Errand beside its peers; SCENARIO=drain CONTENDERS=errand,c
 	@BEFORE='$(BEFORE)' scripts/bench.sh $(SCENARIO) $(if $(CONTENDERS),--contenders '$(CONTENDERS)') \
 		$(if $(ROUNDS),--rounds '$(ROUNDS)') $(if $(FULL),--full) $(if $(PINNED),--pinned '$(PINNED)')
 
-questions: ## times each call of docs/operator-questions.md at 10,000,000 jobs, in a database below .errand/status
+questions: ## times each call of docs/operations.md at 10,000,000 jobs, in a database below .errand/status
 	@Benchmarks/Status/status.sh questions
 test-traces: ## has a real worker send its spans to a receiver that decodes them by OpenTelemetry's definitions
 	@scripts/test-traces.sh

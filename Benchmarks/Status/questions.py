@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""questions.py URL [--write]: how long each call of docs/operator-questions.md takes on the database of status.sh.
+"""questions.py URL [--write]: how long each call of docs/operations.md takes on the database of status.sh.
 
 Prints the median of five runs after a first one, in milliseconds with planning and transfer. Each run is rolled back.
 --write puts the numbers into the page. The exit code is 1 if a call without a note there takes more than 50 ms.
@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import sys
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "operator-questions.md"
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "operations.md"
 MOST_MS = 50
 # What the page names, and what the database of fill.sql has in its place.
 NAMES = [

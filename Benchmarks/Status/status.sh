@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # status.sh views|questions [HISTORY WAITING FAILED]: how long each status view, or each call of
-# docs/operator-questions.md, takes on a big database: by default 10,000,000 ended jobs, 1,000,000 waiting, 100,000 failed.
+# docs/operations.md, takes on a big database: by default 10,000,000 ended jobs, 1,000,000 waiting, 100,000 failed.
 #
 # Makes the database on a cluster of its own below .errand/ and keeps it: a second run only looks. times.sh and
 # questions.py print the times, in milliseconds, and fail where one is over 50.

@@ -79,17 +79,36 @@ import Testing
 
     /// The concurrent action of `<!-- meanwhile: … -->`.
     private static func happen(_ event: String, in database: Database) async throws {
-        let worker = try await database.query("select max(id) from errand.worker").scalar(Int64.self)
-        try await database.take(worker, queue: "images", kinds: "image_compression")
         switch event {
         case "the worker claims it and fails":
-            try await database.fail(worker, with: "bucket 'photos' answered 404 NoSuchBucket")
+            try await database.fail(claim(in: database), with: "bucket 'photos' answered 404 NoSuchBucket")
         case "the worker claims it and succeeds":
+            _ = try await claim(in: database)
             try await database.execute(
                 "select errand_internal.finish_v1(worker_id, array[id], array[queue_position], null) from errand.job")
+        case "a newsletter is sent":
+            for statement in newsletter { try await database.execute(Statement(statement)) }
         default: Issue.record("nobody knows how this happens: \(event)")
         }
     }
+
+    /// Returns the worker, which runs the photo's job from now on.
+    private static func claim(in database: Database) async throws -> Int64 {
+        let worker = try await database.query("select max(id) from errand.worker").scalar(Int64.self)
+        try await database.take(worker, queue: "images", kinds: "image_compression")
+        return worker
+    }
+
+    /// What the questions of operators are about.
+    private static let newsletter = [
+        """
+        insert into errand.worker (id, name, version, queues, kinds, lease) overriding system value
+        values (17, 'host:1', '1', '{images,bulk}', '{newsletter}', '1 hour')
+        """,
+        "insert into errand.kind (name, queue, max_attempts, priority) values ('newsletter', 'images', 3, 2)",
+        "insert into errand.job (id, queue_position, queue, kind) values (4711, 1, 'images', 'newsletter')",
+        "select errand.put_schedule('nightly', '0 3 * * *', 'noop')",
+    ]
 }
 
 /// A Markdown file with SQL in it: in blocks, and in code within a line that begins with `select`.
@@ -182,16 +201,6 @@ extension Document {
                 "select errand.enqueue('image_compression', unique_key => 'photo/17')",
                 "select errand.pause_queue('images', 'storage is being moved')",
             ]
-        case "docs/operator-questions.md":
-            [
-                """
-                insert into errand.worker (id, name, version, queues, kinds, lease) overriding system value
-                values (17, 'host:1', '1', '{images,bulk}', '{newsletter}', '1 hour')
-                """,
-                "insert into errand.kind (name, queue, max_attempts, priority) values ('newsletter', 'images', 3, 2)",
-                "insert into errand.job (id, queue_position, queue, kind) values (4711, 1, 'images', 'newsletter')",
-                "select errand.put_schedule('nightly', '0 3 * * *', 'noop')",
-            ]
         case "README.md":
             ["insert into errand.job (id, queue_position, queue, kind) values (4711, 1, 'images', 'newsletter')"]
         case "docs/apps/quotes.md":
@@ -204,7 +213,7 @@ extension Document {
                 language sql stable as 'select true'
                 """
             ]
-        case "docs/schedules.md", "docs/troubleshooting.md":
+        case "docs/schedules.md":
             ["select errand.put_schedule('nightly', '0 3 * * *', 'noop')"]
         case "jobs/media/ImageCompression/README.md":
             ["select media.submit('uploads/4711.heic')", "update media.photo set id = '\(Self.anID)'"]
