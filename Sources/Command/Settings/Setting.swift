@@ -39,20 +39,20 @@ extension Setting {
     // Checked where it is used: commands that need no database must not fail because of it.
     static let databaseURL = Setting(
         "database.url", "DATABASE_URL", nil, expected: "postgresql://user@host:5432/database", isSecret: true,
-        "the database with the queue; several URLs with spaces between are cells, for services and `errand migrate`"
+        "the queue's database; several URLs with spaces between are cells"
     ) { _ in true }
     // Checked where it is used.
     static let cellURL = Setting(
         "errand.cell.url", "ERRAND_CELL_URL", nil, expected: "postgresql://user@host:5432/database", isSecret: true,
-        "the cell that `errand cells front`, `add` and `login` are about; DATABASE_URL is the front then"
+        "the cell of `errand cells front`, `add` and `login`; DATABASE_URL is the front"
     ) { _ in true }
     static let queues = Setting(
         "errand.queues", "ERRAND_QUEUES", "default=10,images=2,uploads=16,pushes=50", expected: "queue=number,…",
-        "queues to claim from, and how many jobs of each run here at once"
+        "queues to claim from, and how many jobs of each run at once"
     ) { parseQueues($0) != nil }
     static let pollInterval = Setting(
         "errand.poll.interval", "ERRAND_POLL_INTERVAL", "250ms", expected: "a duration of at least 5ms",
-        "probe interval without wake-ups, which many idle workers share; a job whose wake-up was lost waits up to four times as long"
+        "probe interval without wake-ups, shared by idle workers; after a lost wake-up up to four times as long"
     ) { Duration(setting: $0, atLeast: .milliseconds(5)) != nil }
     static let listen = Setting(
         "errand.listen", "ERRAND_LISTEN", "true", expected: "true or false", "whether to use wake-ups by NOTIFY"
@@ -72,17 +72,17 @@ extension Setting {
     ) { Duration(setting: $0) != nil }
     static let memory = Setting(
         "errand.memory", "ERRAND_MEMORY", nil, expected: "a size such as 512MB or 2GB",
-        "memory that running jobs may take together, as declared by them; unset: 512MB, and 64MB for each processor"
+        "memory that running jobs may declare together; unset: 512MB, and 64MB for each processor"
     ) { parseBytes($0) != nil }
     static let connections = Setting(
         "errand.connections", "ERRAND_CONNECTIONS", "4", expected: "a number of 1 to 1000",
         "database connections for handlers", accepts: isCount)
     static let claimConnections = Setting(
         "errand.claim.connections", "ERRAND_CLAIM_CONNECTIONS", "6", expected: "a number of 1 to 1000",
-        "the most database connections for claims and completions, shared by all queues", accepts: isCount)
+        "most database connections for claims and completions", accepts: isCount)
     static let functionConnections = Setting(
         "errand.function.connections", "ERRAND_FUNCTION_CONNECTIONS", "2", expected: "a number of 0 to 1000",
-        "database connections that call SQL functions; 0 leaves their jobs to other workers"
+        "database connections for SQL handlers; 0 leaves their jobs to other workers"
     ) { $0 == "0" || isCount($0) }
     // Checked where it is used.
     static let storageURL = Setting(
@@ -91,21 +91,21 @@ extension Setting {
     ) { !$0.isEmpty }
     static let storageAccessKey = Setting(
         "storage.access.key", "STORAGE_ACCESS_KEY", nil, expected: "an access key id", isSecret: true,
-        "the id of the bucket's access key", accepts: isKey)
+        "the bucket's access key", accepts: isKey)
     static let storageSecretKey = Setting(
         "storage.secret.key", "STORAGE_SECRET_KEY", nil, expected: "a secret access key", isSecret: true,
-        "the secret key that signs requests to the bucket", accepts: isKey)
+        "its secret key", accepts: isKey)
     static let storageSessionToken = Setting(
         "storage.session.token", "STORAGE_SESSION_TOKEN", nil, expected: "a session token", isSecret: true,
-        "the session token of temporary keys", accepts: isKey)
+        "session token of temporary keys", accepts: isKey)
     static let push = Setting(
         "errand.push", "ERRAND_PUSH", "apns", expected: "apns or log",
-        "where pushes go: to Apple and Google, or only to the log, for trials"
+        "where pushes go: to Apple and Google, or only to the log"
     ) { ["apns", "log"].contains($0) }
     // Hidden, because it may be the key itself. Checked where it is used.
     static let apnsKey = Setting(
         "apns.key", "APNS_KEY", nil, expected: "a .p8 file's path or text", isSecret: true,
-        "the key that signs pushes to Apple; unset: no push is sent, and jobs with pushes wait"
+        "the key that signs pushes to Apple; unset: jobs with pushes wait"
     ) { !$0.isEmpty }
     static let apnsKeyID = Setting(
         "apns.keyId", "APNS_KEY_ID", nil, expected: "ten capital letters and digits", "the id of that key",
@@ -128,7 +128,7 @@ extension Setting {
     static let fcmServiceAccount = Setting(
         "fcm.serviceAccount", "FCM_SERVICE_ACCOUNT", nil, expected: "a service account's JSON file: its path or text",
         isSecret: true,
-        "the account that sends pushes to Google; unset: no push is sent there, and jobs with such pushes wait"
+        "the account that sends pushes to Google; unset: jobs with such pushes wait"
     ) { !$0.isEmpty }
     static let fcmServer = Setting(
         "fcm.server", "FCM_SERVER", "production", expected: "production or https://host:port",
@@ -136,26 +136,26 @@ extension Setting {
     ) { $0 == "production" || $0.hasPrefix("https://") }
     static let fcmAuthorities = Setting(
         "fcm.authorities", "FCM_AUTHORITIES", nil, expected: "a file of PEM certificates",
-        "authorities to trust besides the system's, for a private server in place of Google's"
+        "authorities for a private server in place of Google's"
     ) { !$0.isEmpty }
     static let imageProcesses = Setting(
         "errand.image.processes", "ERRAND_IMAGE_PROCESSES", "2", expected: "a number of 1 to 1000",
         "errand-image processes at once", accepts: isCount)
     static let imageLimit = Setting(
         "errand.image.limit", "ERRAND_IMAGE_LIMIT", "200MB", expected: "a size such as 50MB or 1GB",
-        "largest original photo in bytes; a larger one fails unread"
+        "largest original photo; a larger one fails unread"
     ) { parseBytes($0) != nil }
     static let webAddress = Setting(
         "errand.web.address", "ERRAND_WEB_ADDRESS", "127.0.0.1:8080", expected: "host:port or off",
-        "where /healthz, /readyz, /metrics and the page are served; worker and scheduler serve the first three if this is set"
+        "where /healthz, /readyz, /metrics and the page are served; worker and scheduler serve the first three if it is set"
     ) { $0 == "off" || Web.Address($0) != nil }
     static let webPage = Setting(
         "errand.web.page", "ERRAND_WEB_PAGE", "on", expected: "on or off",
-        "whether `errand web` and `errand run` serve the operators' page"
+        "whether `errand web` and `run` serve the operators' page"
     ) { Bool(word: $0) != nil }
     static let webPasswords = Setting(
         "errand.web.passwords", "ERRAND_WEB_PASSWORDS", nil, expected: "name=hash,… as `errand web password` prints",
-        isSecret: true, "who may log in to the page by password, with the hashes"
+        isSecret: true, "who may log in to the page by password"
     ) { parsePasswords($0) != nil }
     static let webTokens = Setting(
         "errand.web.tokens", "ERRAND_WEB_TOKENS", nil, expected: "name=token,… with at least 20 characters a token",
@@ -163,12 +163,12 @@ extension Setting {
     ) { parseTokens($0) != nil }
     static let webProxyHeader = Setting(
         "errand.web.proxy.header", "ERRAND_WEB_PROXY_HEADER", nil, expected: "a header such as X-Forwarded-User",
-        "the header in which a proxy names the person whom it has logged in"
+        "the header in which a proxy names the person"
     ) { $0.wholeMatch(of: /[A-Za-z0-9-]{1,100}/) != nil }
     static let webProxyAddresses = Setting(
         "errand.web.proxy.addresses", "ERRAND_WEB_PROXY_ADDRESSES", nil,
         expected: "addresses such as 127.0.0.1,10.0.0.0/8",
-        "the addresses of such proxies; from others, the header counts for nothing"
+        "addresses of such proxies; the header of others is ignored"
     ) { parseAddressRanges($0) != nil }
     static let logLevel = Setting(
         "errand.log.level", "ERRAND_LOG_LEVEL", "info",
@@ -179,17 +179,17 @@ extension Setting {
     ) { LineLog.Format(rawValue: $0) != nil }
     static let logErrors = Setting(
         "errand.log.errors", "ERRAND_LOG_ERRORS", "class", expected: "class or text",
-        "whether the line of a failed attempt has the error's class and id, or also its text, which may quote payloads"
+        "whether a failed attempt's line has the error's class and id, or also its text, which may quote payloads"
     ) { ["class", "text"].contains($0) }
 
     static let traceEndpoint = Setting(
         "otel.exporter.otlp.endpoint", "OTEL_EXPORTER_OTLP_ENDPOINT", nil,
         expected: "http://host:4318 or https://host, without /v1/traces",
-        "the OpenTelemetry collector for spans, by OTLP/HTTP with JSON; unset: nothing is traced"
+        "the OpenTelemetry collector for spans; unset: nothing is traced"
     ) { TraceCollector(endpoint: $0) != nil }
     static let traceHeaders = Setting(
         "otel.exporter.otlp.headers", "OTEL_EXPORTER_OTLP_HEADERS", nil, expected: "name=value,… with percent-encoding",
-        isSecret: true, "headers of requests to the collector, such as its key"
+        isSecret: true, "headers for the collector, such as its key"
     ) { TraceCollector.accepts(headers: $0) }
     static let serviceName = Setting(
         "otel.service.name", "OTEL_SERVICE_NAME", "errand", expected: "a name", "service.name of the spans"
