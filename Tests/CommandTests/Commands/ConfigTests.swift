@@ -34,8 +34,10 @@ import Testing
         let manual = try String(contentsOf: root.appendingPathComponent("docs/settings.md"), encoding: .utf8)
         let rows = manual.split(separator: "\n").filter { $0.hasPrefix("| `") }.map(String.init)
         let expected = Setting.all.map {
-            "| `\($0.variable)` | `\($0.key)` | \($0.fallback.map { "`\($0)`" } ?? "") | \($0.expected) | \($0.purpose) |"
+            "| `\($0.variable)` | \($0.fallback.map { "`\($0)`" } ?? "") | \($0.expected) | \($0.purpose) |"
         }
         #expect(rows == expected)
+        let unlike = Setting.all.filter { $0.key != $0.variable.lowercased().replacing("_", with: ".") }
+        #expect(unlike.map(\.key) == ["apns.keyId", "apns.teamId", "fcm.serviceAccount"])
     }
 }
