@@ -94,7 +94,7 @@ extension Setting {
         "the bucket's access key", accepts: isKey)
     static let storageSecretKey = Setting(
         "storage.secret.key", "STORAGE_SECRET_KEY", nil, expected: "a secret access key", isSecret: true,
-        "its secret key", accepts: isKey)
+        "the bucket's secret key", accepts: isKey)
     static let storageSessionToken = Setting(
         "storage.session.token", "STORAGE_SESSION_TOKEN", nil, expected: "a session token", isSecret: true,
         "session token of temporary keys", accepts: isKey)
