@@ -21,6 +21,9 @@ struct EnqueueJobs: AsyncParsableCommand {
     @Flag(help: "By errand.enqueue_many, as who has only SQL.")
     var sql = false
 
+    @Flag(help: "With --sql: as jobs that their login follows.")
+    var follow = false
+
     func validate() throws {
         guard jobs > 0 else { throw ValidationError("--jobs: expected at least 1, got \(jobs)") }
         guard batch ?? 1 > 0 else { throw ValidationError("--batch: expected at least 1, got \(batch ?? 0)") }
@@ -56,7 +59,7 @@ struct EnqueueJobs: AsyncParsableCommand {
         return try stride(from: 0, to: jobs, by: size).enumerated().map { index, first in
             let count = min(size, jobs - first)
             let queue = queues.map { Target.queueName(index % $0) }
-            let elements = sql ? Array(repeating: Element(payload: job, queue: queue), count: count) : []
+            let elements = sql ? Array(repeating: Element(payload: job, queue: queue, follow: follow), count: count) : []
             return Call(count: count, queue: queue, json: sql ? try JSONB(encoding: elements) : nil)
         }
     }
@@ -65,6 +68,13 @@ struct EnqueueJobs: AsyncParsableCommand {
         var kind = BenchJob.kind.rawValue
         var payload: BenchJob
         var queue: String?
+        /// Absent by default: a library of before doesn't know it.
+        var follow: Bool?
+
+        init(payload: BenchJob, queue: String?, follow: Bool) {
+            (self.payload, self.queue) = (payload, queue)
+            self.follow = follow ? true : nil
+        }
     }
 
     private func enqueue(_ call: Call, of job: BenchJob, on database: Database) async throws {

@@ -104,12 +104,7 @@ final class Follower: Sendable {
     private func ask(for ids: [Int64]) async {
         do {
             let rows = try await database.query(
-                Statement(
-                    """
-                    select ended.job_id, ended.state, job.output, job.error
-                    from errand.ended($1) as ended
-                    left join lateral errand.job(ended.job_id) as job on ended.state <> 'unknown'
-                    """, [ids]))
+                Statement("select job_id, state, output, error from errand.ended($1)", [ids]))
             for row in rows {
                 let (id, end, output, error) = try row.decode(Int64.self, String.self, JSONB?.self, String?.self)
                 let result: Result<EndedJob, any Error> =

@@ -8,25 +8,32 @@ struct Drain: Scenario {
     var burns = 0
     /// Of each payload, beyond the usual 100.
     var bytes: Int?
+    /// Whether somebody follows the jobs.
+    var isFollowed = false
     let peers: Peers
 
     var name: String {
         if let bytes { return "drain-\(bytes / 1000)k" }
+        if isFollowed { return "drain-followed" }
         return burns > 0 ? "drain-cpu-\(workers)" : "drain-\(workers)"
     }
     var about: String {
         var jobs = burns > 0 ? "jobs of \(burns) us of CPU" : "no-op jobs"
         if let bytes { jobs += " with payloads of \(bytes) bytes" }
+        if isFollowed { jobs += " that their login follows" }
         return "\(jobs) in the queue, worked off by \(workers) worker process\(workers == 1 ? "" : "es")"
     }
-    var baselines: Set<String> { bytes == nil ? ["c"] : [] }
+    var baselines: Set<String> { bytes == nil && !isFollowed ? ["c"] : [] }
+    var comparesCommits: Bool { !isFollowed }
     var seconds: Double { 7 }
 
     func run(_ contender: Contender, in context: RunContext) async throws -> [String: Values] {
         let most = bytes != nil ? 30_000 : burns > 0 ? 10_000 : 200_000
         let jobs = context.jobs(most, for: contender, processorTime: Double(burns))
         return try await context.withDatabase(for: contender) { runDatabase in
-            _ = try await contender.enqueue(jobs, bytes.map { ["--bytes", "\($0)"] } ?? [], on: runDatabase.url)
+            var options = bytes.map { ["--bytes", "\($0)"] } ?? []
+            if isFollowed { options += ["--sql", "--follow", "--batch", "10000"] }
+            _ = try await contender.enqueue(jobs, options, on: runDatabase.url)
             // As old as a real backlog: statistics are there, and pages are logged whole when they change.
             try await runDatabase.database.execute("vacuum analyze")
             try await context.cluster.checkpoint()

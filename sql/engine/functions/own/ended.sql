@@ -1,4 +1,5 @@
--- ended: returns those of the jobs that have ended, each with its state: one call for all that a process waits for.
+-- ended: returns those of the jobs that have ended, each with its state, output and error: one call for all that a
+-- process waits for.
 --
 --   select * from errand.ended('{4711, 4712}');
 --
@@ -8,7 +9,7 @@
 -- errand: for enqueuer, ops
 -- errand: topic follow
 -- errand: after own_logins
-create or replace function errand.ended(ids bigint[]) returns table (job_id bigint, state text)
+create or replace function errand.ended(ids bigint[]) returns table (job_id bigint, state text, output jsonb, error text)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp set jit = off as $$
 #variable_conflict use_column
 declare
@@ -22,16 +23,21 @@ begin
     end if;
     return query
     with found as materialized (
-        select id, options, null::text as state from errand.job where id = any (ids)
+        select id, options, null::text as state, null::jsonb as output, null::text as error
+        from errand.job
+        where id = any (ids)
         union all
-        select id, options, 'failed' from errand.failed where id = any (ids)
+        select id, options, 'failed', null, error from errand.failed where id = any (ids)
         union all
-        select id, options, state from errand.history where id = any (ids)
+        select id, options, state, output, reason from errand.history where id = any (ids)
+    ),
+    own as (
+        select * from found where options ->> 'owner' = any (logins)
     )
-    select asked.id, case when found.options ->> 'owner' = any (logins) then found.state else 'unknown' end
+    select asked.id, coalesce(own.state, 'unknown'), own.output, own.error
     from (select distinct id from unnest(ids) as id where id is not null) as asked
-    left join found on found.id = asked.id
-    where found.id is null or found.state is not null or (found.options ->> 'owner' = any (logins)) is not true
+    left join own on own.id = asked.id
+    where own.id is null or own.state is not null
     order by asked.id;
 end
 $$;
