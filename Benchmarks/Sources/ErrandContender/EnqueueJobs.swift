@@ -59,7 +59,8 @@ struct EnqueueJobs: AsyncParsableCommand {
         return try stride(from: 0, to: jobs, by: size).enumerated().map { index, first in
             let count = min(size, jobs - first)
             let queue = queues.map { Target.queueName(index % $0) }
-            let elements = sql ? Array(repeating: Element(payload: job, queue: queue, follow: follow), count: count) : []
+            let elements =
+                sql ? Array(repeating: Element(payload: job, queue: queue, follow: follow), count: count) : []
             return Call(count: count, queue: queue, json: sql ? try JSONB(encoding: elements) : nil)
         }
     }
