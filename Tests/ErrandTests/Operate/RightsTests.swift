@@ -82,10 +82,13 @@ import Testing
             let callable = try await PublicFunction.all(of: "errand_enqueuer", in: database).map(\.name)
             #expect(
                 callable.filter { $0.hasPrefix("errand.") } == [
-                    "errand.cancel_own", "errand.cell", "errand.cell_of", "errand.drop_handler", "errand.ended",
+                    "errand.cancel_own", "errand.cell", "errand.cell_of", "errand.drop_handler",
+                    "errand.drop_own_schedule", "errand.ended",
                     "errand.enqueue", "errand.enqueue_many", "errand.explain_own", "errand.help", "errand.job",
                     "errand.outcome_again", "errand.outcome_cancel", "errand.outcome_done",
-                    "errand.outcome_fail", "errand.outcome_snooze", "errand.put_handler", "errand.schema_version",
+                    "errand.outcome_fail", "errand.outcome_snooze", "errand.own_schedules", "errand.pause_own_schedule",
+                    "errand.put_handler", "errand.put_own_schedule", "errand.resume_own_schedule",
+                    "errand.schema_version",
                     "errand.sqlstate_class", "errand.wait",
                 ])
         }

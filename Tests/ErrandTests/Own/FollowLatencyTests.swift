@@ -62,7 +62,7 @@ private struct EchoHandler: JobHandler {
                 while latencies.count < count, let one = try await group.next() {
                     if let one { latencies.append(one) }
                 }
-                #expect(try await database.count("from pg_stat_activity where query like 'listen%errand_ended%'") == 1)
+                #expect(try await database.becomes(Follower.oneListens))
                 group.cancelAll()
                 return latencies.sorted()
             }

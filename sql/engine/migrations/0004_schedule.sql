@@ -24,6 +24,7 @@ create table errand.schedule (
     definition jsonb,
     defined_by text,
     app text,
+    owner text,
     paused_reason text,
     problem text,
     constraint schedule_pkey primary key (name),
@@ -68,6 +69,8 @@ comment on column errand.schedule.definition is
 comment on column errand.schedule.defined_by is
     'the login of that program: definitions of another login are refused';
 comment on column errand.schedule.app is 'the app that it belongs to; null = none';
+comment on column errand.schedule.owner is
+    'the login whose own it is: errand.put_own_schedule; null = operators alone change it';
 comment on column errand.schedule.paused_reason is 'why it is paused, in the words of the operator';
 comment on column errand.schedule.problem is 'why it does not tick; null = it does';
 

@@ -6,7 +6,6 @@
 -- Raises ER422 without a reason.
 -- errand: for enqueuer, ops
 -- errand: topic follow
--- errand: after own_ids
 create or replace function errand.cancel_own(ids bigint[], reason text)
 returns table (job_id bigint, was text, now text)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$

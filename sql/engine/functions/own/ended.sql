@@ -8,7 +8,6 @@
 -- some milliseconds of their commit. A notification may be lost, so call it again each second.
 -- errand: for enqueuer, ops
 -- errand: topic follow
--- errand: after own_logins
 create or replace function errand.ended(ids bigint[])
 returns table (job_id bigint, state text, output jsonb, error text)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp set jit = off as $$

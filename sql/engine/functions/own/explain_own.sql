@@ -5,7 +5,6 @@
 -- A job that isn't known or isn't the caller's own is unknown.
 -- errand: for enqueuer, ops
 -- errand: topic follow
--- errand: after own_ids
 create or replace function errand.explain_own(job_id bigint)
 returns table (rank int, code text, detail text, hint text)
 language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp set jit = off as $$

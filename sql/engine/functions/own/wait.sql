@@ -8,7 +8,6 @@
 -- COMMITTED, or that has enqueued the job itself.
 -- errand: for enqueuer, ops
 -- errand: topic follow
--- errand: after job
 create or replace function errand.wait(job_id bigint, timeout interval default '10 s') returns table (
     id bigint, kind text, state text, attempt int, output jsonb, error text
 )

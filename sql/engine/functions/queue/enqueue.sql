@@ -93,6 +93,6 @@ begin
     from errand_internal.insert_job(
         enqueue.kind, enqueue.payload, enqueue.queue, enqueue.run_at, enqueue.priority, enqueue.max_attempts,
         enqueue.unique_key, not_after, on_conflict, enqueue.limit_key, enqueue.guard, tags, enqueue.subject,
-        enqueue.options, follow);
+        enqueue.options, case when follow then session_user::text end);
 end
 $$;

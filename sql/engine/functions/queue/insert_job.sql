@@ -4,7 +4,7 @@
 create or replace function errand_internal.insert_job(
     kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int, unique_key text,
     not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], subject text, options jsonb,
-    follow boolean, out job_id bigint, out inserted boolean, out state text
+    owner text, out job_id bigint, out inserted boolean, out state text
 )
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -39,7 +39,7 @@ begin
     wanted.guard := insert_job.guard;
     wanted.tags := nullif(insert_job.tags[:], '{}');
     wanted.subject := insert_job.subject;
-    wanted.options := errand_internal.stored_options(insert_job.options, follow);
+    wanted.options := errand_internal.stored_options(insert_job.options, owner);
     if wanted.limit_key is not null and wanted.state = 'available' and errand_internal.limit_is_full(wanted.limit_key)
     then
         wanted.state := 'parked';

@@ -14,7 +14,8 @@ begin
         coalesce(job.max_attempts, defaults.max_attempts, 10), job.unique_key, nullif(job.not_after, 'infinity'),
         coalesce(job.limit_key, defaults.limit_key), job.guard, nullif(job.tags[:], '{}'), job.subject,
         case
-            when job.follow or job.options is not null then errand_internal.stored_options(job.options, job.follow)
+            when job.follow or job.options is not null then errand_internal.stored_options(
+                job.options, case when job.follow then session_user::text end)
         end
     from rows from (
         jsonb_to_recordset(jobs) as (

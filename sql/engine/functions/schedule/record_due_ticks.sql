@@ -25,8 +25,8 @@ begin
     with planned as materialized (
         select
             target.ctid as row_id, target.name, target.due_at, target.kind, target.payload, target.queue, target.missed,
-            target.paused_at is not null as is_paused, plan.renew_at, plan.ticks, plan.locals, last, in_time, caught_up,
-            begins, least(last, begins + 199) as ends,
+            target.owner, target.paused_at is not null as is_paused, plan.renew_at, plan.ticks, plan.locals, last,
+            in_time, caught_up, begins, least(last, begins + 199) as ends,
             plan.schedule is null or plan.renew_at <= now() or last = cardinality(plan.ticks) or last < first
                 or target.every is null and exists (
                     select
@@ -58,8 +58,8 @@ begin
         where target.ctid = any (row_ids)
     ), taken as materialized (
         select
-            row_id, name, kind, payload, queue, is_paused, renew_at, ticks[index] as tick, locals[index] as local,
-            ticks[index + 1] as next_tick,
+            row_id, name, kind, payload, queue, owner, is_paused, renew_at, ticks[index] as tick,
+            locals[index] as local, ticks[index + 1] as next_tick,
             case
                 when is_paused then 'paused'
                 when last - index < in_time then 'enqueued'
@@ -82,7 +82,10 @@ begin
             case
                 when not was_recorded and outcome in ('enqueued', 'late')
                 -- run_at is the tick's own time. So a job knows its tick, and its lateness shows.
-                then (select job_id from errand.enqueue(kind, payload, queue, run_at => tick))
+                then case
+                    when owner is null then (select job_id from errand.enqueue(kind, payload, queue, run_at => tick))
+                    else errand_internal.enqueue_tick(owner, kind, payload, queue, tick)
+                end
             end as job_id
         from taken
     ), recorded as (
