@@ -42,6 +42,26 @@ public struct JobPolicy: Sendable, Hashable {
     }
 }
 
+extension JobPolicy {
+    /// What travels with an enqueue, as `errand.enqueue` has it: the defaults for a kind that no worker has registered
+    /// yet. Nil if they are those of all kinds.
+    func kindDefaults(of kind: JobKind) throws -> JSONB? {
+        let limitKey = limit.map { _ in "kind/\(kind.rawValue)" }
+        let defaults = KindDefaults(
+            queue: queue, priority: priority, max_attempts: retry.attempts, limit_key: limitKey)
+        return defaults == .ofAll ? nil : try JSONB(encoding: defaults)
+    }
+
+    private struct KindDefaults: Encodable, Equatable {
+        let queue: String
+        let priority: Int
+        let max_attempts: Int
+        let limit_key: String?
+
+        static let ofAll = KindDefaults(queue: "default", priority: 2, max_attempts: 10, limit_key: nil)
+    }
+}
+
 /// How long ended jobs of a kind are kept: at least a day. Nil is the default: 7 days, and 30 days for failed jobs.
 public struct JobRetention: Sendable, Hashable {
     /// Jobs that succeeded, were cancelled or became obsolete. Maintenance deletes them one by one if this is less

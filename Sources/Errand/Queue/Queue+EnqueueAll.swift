@@ -31,11 +31,12 @@ extension Queue {
         precondition(values.uniqueKey == nil, "unique: a key names one job; enqueue these one by one")
         var ids: [Int64] = []
         ids.reserveCapacity(jobs.count)
+        let defaults = try J.policy.kindDefaults(of: J.kind)
         var rest = jobs[...]
         var next = try takeBatch(of: &rest)
         while !next.isEmpty {
             let batch = next
-            async let batchIDs = enqueue(batch, of: J.kind, values, in: transaction)
+            async let batchIDs = enqueue(batch, of: J.kind, defaults, values, in: transaction)
             // The next batch is encoded while the server works on this one. An encoding error is thrown only after this
             // batch is done.
             let encoded = Result { try takeBatch(of: &rest) }
@@ -60,27 +61,32 @@ extension Queue {
     }
 
     private static func enqueue(
-        _ payloads: [JSONB], of kind: JobKind, _ values: EnqueueOption.Values, in transaction: Transaction
+        _ payloads: [JSONB], of kind: JobKind, _ defaults: JSONB?, _ values: EnqueueOption.Values,
+        in transaction: Transaction
     ) async throws -> [Int64] {
-        let statement = try values.needsWholeForm ? whole(payloads, kind, values) : short(payloads, kind, values)
+        let statement =
+            try values.needsWholeForm
+            ? whole(payloads, kind, defaults, values) : short(payloads, kind, defaults, values)
         return try await transaction.query(statement).scalar([Int64].self)
     }
 
-    private static func short(_ payloads: [JSONB], _ kind: JobKind, _ values: EnqueueOption.Values) -> Statement {
+    private static func short(
+        _ payloads: [JSONB], _ kind: JobKind, _ defaults: JSONB?, _ values: EnqueueOption.Values
+    ) -> Statement {
         Statement(
             """
             select errand.enqueue_payloads_v1(
-                $1, $2, $3, coalesce($4, now() + $5 * interval '1 microsecond'), $6::int4, $7::int4)
+                $1, $2, $3, coalesce($4, now() + $5 * interval '1 microsecond'), $6::int4, $7::int4, $8)
             """,
             [
                 kind.rawValue, payloads, values.queue, values.runAt, values.delay?.wholeMicroseconds, values.priority,
-                values.maxAttempts,
+                values.maxAttempts, defaults,
             ]
         ).prepared
     }
 
     private static func whole(
-        _ payloads: [JSONB], _ kind: JobKind, _ values: EnqueueOption.Values
+        _ payloads: [JSONB], _ kind: JobKind, _ defaults: JSONB?, _ values: EnqueueOption.Values
     ) throws -> Statement {
         Statement(
             """
@@ -90,12 +96,13 @@ extension Queue {
                 from unnest($2::jsonb[]) with ordinality as one(payload, ordinal), jsonb_strip_nulls(jsonb_build_object(
                     'kind', $1, 'queue', $3, 'run_at', coalesce($4, now() + $5 * interval '1 microsecond'),
                     'priority', $6::int4, 'max_attempts', $7::int4, 'not_after', $8, 'limit_key', $9, 'guard', $10,
-                    'tags', $11, 'subject', $12, 'options', $13::jsonb, 'follow', $14::boolean)) as shared))
+                    'tags', $11, 'subject', $12, 'options', $13::jsonb, 'follow', $14::boolean,
+                    'kind_defaults', $15::jsonb)) as shared))
             """,
             [
                 kind.rawValue, payloads, values.queue, values.runAt, values.delay?.wholeMicroseconds, values.priority,
                 values.maxAttempts, values.notAfter, values.limitKey, values.guardName, values.tags, values.subject,
-                try values.options, values.follow,
+                try values.options, values.follow, defaults,
             ])
     }
 }

@@ -4,8 +4,8 @@
 --   select * from errand.enqueue('noop', run_at => now() + interval '1 hour', unique_key => 'hourly');
 --   select * from errand.enqueue('noop', unique_key => 'hourly', on_conflict => 'reschedule', run_at => now());
 --
--- Queue, priority, max_attempts and limit_key default to the values that a worker registered for the kind, else to
--- 'default', 2, 10 and none. run_at is at most 10 years away. not_after is the latest start: after it the job is
+-- Queue, priority, max_attempts and limit_key default to the values that a worker registered for the kind, else to those
+-- of kind_defaults, as {"queue": "mail", "max_attempts": 3}, else to 'default', 2, 10 and none. run_at is at most 10 years away. not_after is the latest start: after it the job is
 -- obsolete. guard is a name in errand.guard, called before the job starts and again at its completion. limit_key: see
 -- errand.set_limit. subject is the user whose job it is: people.erase cancels
 -- and blanks the jobs with that subject, and no others. options has what only the job's worker reads, as
@@ -39,6 +39,7 @@ create or replace function errand.enqueue(
     subject text default null,
     options jsonb default null,
     follow boolean default false,
+    kind_defaults jsonb default null,
     out job_id bigint,
     out inserted boolean,
     out state text
@@ -77,9 +78,9 @@ begin
             coalesce(enqueue.max_attempts, defaults.max_attempts, 10)
         from (values (enqueue.kind)) as asked (name)
         left join errand.kind as defaults on defaults.name = asked.name
-        where defaults.limit_key is null
+        where defaults.limit_key is null and (kind_defaults is null or defaults.name is not null)
         returning id, true, job.state into job_id, inserted, state;
-        -- Else the kind has a limit.
+        -- Else the kind has a limit, or no row yet.
         if found then
             -- As errand_internal.wake, without its call while no worker sleeps.
             if pg_sequence_last_value('errand.wake_flag') = 2 then
@@ -93,6 +94,6 @@ begin
     from errand_internal.insert_job(
         enqueue.kind, enqueue.payload, enqueue.queue, enqueue.run_at, enqueue.priority, enqueue.max_attempts,
         enqueue.unique_key, not_after, on_conflict, enqueue.limit_key, enqueue.guard, tags, enqueue.subject,
-        enqueue.options, case when follow then session_user::text end);
+        enqueue.options, case when follow then session_user::text end, kind_defaults);
 end
 $$;

@@ -19,7 +19,7 @@ begin
             from jsonb_to_record(element.value) as job(
                 kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int,
                 unique_key text, not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[],
-                subject text, options jsonb, follow boolean);
+                subject text, options jsonb, follow boolean, kind_defaults jsonb);
         exception
             when data_exception then
                 perform errand_internal.refuse_element(jobs);
@@ -34,7 +34,8 @@ begin
         from errand.enqueue(
             asked.kind, coalesce(asked.payload, '{}'), asked.queue, asked.run_at, asked.priority, asked.max_attempts,
             asked.unique_key, asked.not_after, coalesce(asked.on_conflict, 'keep'), asked.limit_key, asked.guard,
-            asked.tags, asked.subject, asked.options, coalesce(asked.follow, false)) as one;
+            asked.tags, asked.subject, asked.options, coalesce(asked.follow, false),
+            asked.kind_defaults) as one;
     end loop;
 end
 $$;

@@ -9,7 +9,8 @@ create or replace function errand.enqueue_payloads_v1(
     queue text default null,
     run_at timestamptz default null,
     priority int default null,
-    max_attempts int default null
+    max_attempts int default null,
+    kind_defaults jsonb default null
 ) returns bigint[]
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
@@ -45,8 +46,7 @@ begin
         coalesce(enqueue_payloads_v1.max_attempts, defaults.max_attempts, 10),
         defaults.limit_key
     into target, urgency, tries, limited
-    from (values (enqueue_payloads_v1.kind)) as asked (name)
-    left join errand.kind as defaults on defaults.name = asked.name;
+    from errand_internal.kind_defaults(enqueue_payloads_v1.kind, enqueue_payloads_v1.kind_defaults) as defaults;
     perform pg_current_xact_id();
     with added as (
         insert into errand.job (queue, kind, payload, run_at, state, queue_position, priority, max_attempts, limit_key)

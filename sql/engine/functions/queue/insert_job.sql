@@ -4,7 +4,7 @@
 create or replace function errand_internal.insert_job(
     kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int, unique_key text,
     not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], subject text, options jsonb,
-    owner text, out job_id bigint, out inserted boolean, out state text
+    owner text, kind_defaults jsonb, out job_id bigint, out inserted boolean, out state text
 )
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -26,7 +26,7 @@ begin
             insert_job.run_at, not_after, insert_job.unique_key, on_conflict, insert_job.limit_key, insert_job.guard,
             tags, insert_job.subject, insert_job.options);
     end if;
-    select * into defaults from errand.kind where name = insert_job.kind;
+    defaults := errand_internal.kind_defaults(insert_job.kind, insert_job.kind_defaults);
     wanted.queue := coalesce(insert_job.queue, defaults.queue, 'default');
     wanted.kind := insert_job.kind;
     wanted.run_at := coalesce(insert_job.run_at, now());

@@ -21,12 +21,23 @@ begin
         jsonb_to_recordset(jobs) as (
             kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int, unique_key text,
             not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], subject text,
-            options jsonb, follow boolean)
+            options jsonb, follow boolean, kind_defaults jsonb)
     ) with ordinality as job(
         kind, payload, queue, run_at, priority, max_attempts, unique_key, not_after, on_conflict, limit_key, guard,
-        tags, subject, options, follow, ordinal)
+        tags, subject, options, follow, kind_defaults, ordinal)
     -- Lateral with an offset: only a nested loop can do that, and it keeps the order of the elements.
-    left join lateral (select * from errand.kind where name = job.kind offset 0) as defaults on true
+    left join lateral (
+        select *
+        from errand.kind
+        where name = job.kind
+        union all
+        -- Of a kind without a row.
+        select given.*
+        from errand_internal.kind_defaults(
+            job.kind, job.kind_defaults, format('enqueue_many: jobs[%s]', job.ordinal)) as given
+        where job.kind_defaults is not null and not exists (select from errand.kind where name = job.kind)
+        offset 0
+    ) as defaults on true
     -- The bounds of errand_internal.check_element without a call, which takes 7 us. The call remains for values out of
     -- bounds and for rare options.
     where

@@ -15,6 +15,6 @@ begin
     return (
         select job_id
         from errand_internal.insert_job(
-            kind, payload, queue, tick, null, null, null, null, 'keep', null, null, null, null, null, owner));
+            kind, payload, queue, tick, null, null, null, null, 'keep', null, null, null, null, null, owner, null));
 end
 $$;

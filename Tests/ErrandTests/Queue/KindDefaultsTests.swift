@@ -1,0 +1,84 @@
+import ErrandTestKit
+import Postgres
+import Testing
+
+@testable import Errand
+
+private struct Mail: Job {
+    static let kind: JobKind = "mail"
+    static let policy = JobPolicy(queue: "mail", priority: 1, retry: .exponential(attempts: 3), limit: 5)
+}
+
+private struct MailHandler: JobHandler {
+    func run(_ job: Mail, in context: JobContext) async throws -> Outcome { .done }
+}
+
+@Suite("A kind's policy holds before a worker has registered it") struct KindDefaultsTests {
+    private static let stored = """
+        select format('%s %s %s %s', queue, priority, max_attempts, limit_key) from errand.job order by id
+        """
+
+    @Test("every way of an enqueue from Swift brings it, and options come first")
+    func swift() async throws {
+        try await withTestDatabase { database, _ in
+            let queue = Queue(database: database)
+            try await queue.enqueue(Mail())
+            try await queue.enqueue(Mail(), .unique("one"), .priority(4))
+            try await queue.enqueue(all: [Mail()])
+            try await queue.enqueue(all: [Mail()], .tags("many"), .queue("bulk"))
+            #expect(
+                try await database.query(Statement(Self.stored)).column(0, as: String.self) == [
+                    "mail 1 3 kind/mail", "mail 4 3 kind/mail", "mail 1 3 kind/mail", "bulk 1 3 kind/mail",
+                ])
+        }
+    }
+
+    @Test("a registered row wins")
+    func registered() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute(
+                "insert into errand.kind (name, queue, max_attempts, priority) values ('mail', 'slow', 7, 3)")
+            let queue = Queue(database: database)
+            try await queue.enqueue(Mail())
+            try await queue.enqueue(all: [Mail()])
+            try await queue.enqueue(all: [Mail()], .tags("many"))
+            #expect(
+                try await database.query(Statement(Self.stored)).column(0, as: String.self)
+                    == Array(repeating: "slow 3 7 ", count: 3))
+        }
+    }
+
+    @Test("the limit counts jobs that were enqueued before the worker came")
+    func limit() async throws {
+        try await withWorker([MailHandler()], configure: { $0.queues = ["mail": 10] }) { database, queue in
+            let limited = "exists (select from errand.limits where name = 'kind/mail')"
+            #expect(try await database.becomes(limited))
+            try await queue.enqueue(all: Array(repeating: Mail(), count: 20))
+            #expect(try await database.drains())
+        }
+    }
+
+    @Test(
+        "in SQL, what is out of bounds is refused by name",
+        arguments: [
+            (#"{"queue": "Mail"}"#, "kind_defaults: queue"), (#"{"max_attempts": 0}"#, "kind_defaults: max_attempts"),
+            (#"{"priority": "high"}"#, "expected whole numbers"), (#"{"limit_key": "a*"}"#, "kind_defaults: limit_key"),
+            (#"{"color": 1}"#, "expected an object of queue"), ("[]", "expected an object of queue"),
+        ])
+    func refused(defaults: String, reason: String) async throws {
+        try await withTestDatabase { database, _ in
+            for call in [
+                "errand.enqueue('mail', kind_defaults => '\(defaults)')",
+                "errand.enqueue_many('[{\"kind\": \"mail\", \"kind_defaults\": \(defaults)}]')",
+            ] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await database.query(Statement("select * from \(call)"))
+                }
+                #expect(error?.sqlState == "ER422")
+                #expect(error?.detail.contains(reason) == true, "\(error?.detail ?? "")")
+            }
+            let jobs = try await database.count("from errand.job")
+            #expect(jobs == 0)
+        }
+    }
+}
