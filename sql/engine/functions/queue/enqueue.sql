@@ -4,13 +4,13 @@
 --   select * from errand.enqueue('noop', run_at => now() + interval '1 hour', unique_key => 'hourly');
 --   select * from errand.enqueue('noop', unique_key => 'hourly', on_conflict => 'reschedule', run_at => now());
 --
--- Queue, priority, max_attempts and limit_key default to the values that a worker registered for the kind, else to those
--- of kind_defaults, as {"queue": "mail", "max_attempts": 3}, else to 'default', 2, 10 and none. run_at is at most 10 years away. not_after is the latest start: after it the job is
--- obsolete. guard is a name in errand.guard, called before the job starts and again at its completion. limit_key: see
--- errand.set_limit. subject is the user whose job it is: people.erase cancels
--- and blanks the jobs with that subject, and no others. options has what only the job's worker reads, as
--- {"traceparent": "00-…"}: errand_internal.check_options. With follow => true the job is the login's own, which then
--- may see it, wait for it and cancel it: errand.job, errand.ended, errand.cancel_own.
+-- Queue, priority, max_attempts and limit_key default to the values that a worker registered for the kind, else to
+-- those of kind_defaults, as {"queue": "mail", "max_attempts": 3}, else to 'default', 2, 10 and none. run_at is at most
+-- 10 years away. not_after is the latest start: after it the job is obsolete. guard is a name in errand.guard, called
+-- before the job starts and again at its completion. limit_key: see errand.set_limit. subject is the user whose job it
+-- is: people.erase cancels and blanks the jobs with that subject, and no others. options has what only the job's worker
+-- reads, as {"traceparent": "00-…"}: errand_internal.check_options. With follow => true the job is the login's own,
+-- which then may see it, wait for it and cancel it: errand.job, errand.ended, errand.cancel_own.
 --
 -- If an unfinished job has the unique_key, nothing is inserted and that job is returned. A waiting job whose not_after
 -- has passed becomes obsolete instead, and its key is free. on_conflict says more:

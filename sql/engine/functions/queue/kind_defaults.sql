@@ -1,7 +1,8 @@
--- kind_defaults: returns the defaults of a kind: those that a worker registered, else those that the enqueue brought, if any.
+-- kind_defaults: returns the defaults of a kind: those that a worker registered, else those that the enqueue brought,
+-- if any.
 --
--- given is {"queue", "priority", "max_attempts", "limit_key"}, each as in errand.enqueue; null is none. Raises ER422 for
--- another name, and for a value out of bounds.
+-- given is {"queue", "priority", "max_attempts", "limit_key"}, each as in errand.enqueue; null is none. Raises ER422
+-- for another name, and for a value out of bounds.
 create or replace function errand_internal.kind_defaults(kind text, given jsonb, context text default 'enqueue')
 returns errand.kind
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
