@@ -311,13 +311,28 @@ def internal():
                 yield path, number, f"names errand.{name}: expected errand_internal.{name}"
 
 
+def anchors(path):
+    """The anchors of a document's headings, as GitHub makes them."""
+    found = Counter()
+    for line in re.sub(r"^```.*?^```", "", path.read_text(), flags=re.S | re.M).splitlines():
+        if heading := re.match(r"#+ (.*)", line):
+            text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading[1]).lower()
+            name = re.sub(r"[^\w\- ]", "", text).strip().replace(" ", "-")
+            yield f"{name}-{found[name]}" if found[name] else name
+            found[name] += 1
+
+
 def links():
-    """A link in a document is to an existing file, or to another site."""
+    """A link in a document is to an existing file and one of its headings, or to another site."""
     pattern = re.compile(r"\]\(([^)\s]+)\)")
     for path in files("*.md"):
         for number, line in lines(path):
             for target in pattern.findall(line):
-                if not re.match(r"[a-z]+:|#", target) and not (path.parent / target.split("#")[0]).exists():
+                if re.match(r"[a-z]+:", target):
+                    continue
+                name, _, anchor = target.partition("#")
+                other = path.parent / name if name else path
+                if not other.exists() or anchor and other.suffix == ".md" and anchor not in anchors(other):
                     yield path, number, f"links to {target}, which does not exist"
 
 
