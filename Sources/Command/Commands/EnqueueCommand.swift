@@ -66,6 +66,9 @@ struct EnqueueCommand: AsyncParsableCommand {
     @Option(help: "The user whose job it is: people.erase cancels it.")
     var subject: String?
 
+    @Flag(help: "The job is the login's own: it may see, wait for and cancel it (errand.job, errand.cancel_own).")
+    var follow = false
+
     @Flag(help: "Print {\"job_id\", \"inserted\", \"state\"}.")
     var json = false
 
@@ -90,12 +93,12 @@ struct EnqueueCommand: AsyncParsableCommand {
                     from errand.enqueue(
                         $1, $2, $3, coalesce($13, now() + $14 * interval '1 microsecond'), $4::int4, $5::int4, $6,
                         coalesce($15, now() + $16 * interval '1 microsecond'), $7, $8, $9, $10, $12,
-                        jsonb_build_object('traceparent', $11::text))
+                        jsonb_build_object('traceparent', $11::text), $17)
                     """,
                     [
                         kind, JSONB(payload), queue, priority, maxAttempts, uniqueKey, onConflict, limitKey, guardName,
                         tags, traceparent, subject,
-                    ] + Moment.parameters(at ?? delay) + Moment.parameters(notAfter)))
+                    ] + Moment.parameters(at ?? delay) + Moment.parameters(notAfter) + [follow]))
             let (id, inserted, state) = try rows[0].decode(Int64.self, Bool.self, String.self)
             await warnOfUnknownNames(on: connection)
             return Response(job_id: id, inserted: inserted, state: state)

@@ -38,14 +38,14 @@ import Testing
                 [
                     "enqueue", "noop", "--not-after", "2999-01-01T00:00:00Z", "--limit", "tenant/1", "--tag", "a",
                     "--tag",
-                    "b", "--traceparent", trace, "--subject", "anna", "--unique", "one",
+                    "b", "--traceparent", trace, "--subject", "anna", "--unique", "one", "--follow",
                 ], settings: settings)
             #expect(program.code == 0)
             let isAsAsked = try await database.query(
                 Statement(
                     """
                     select not_after = '2999-01-01Z' and limit_key = 'tenant/1' and tags = '{a,b}' and subject = 'anna'
-                        and options ->> 'traceparent' = $1
+                        and options ->> 'traceparent' = $1 and options ->> 'owner' = session_user
                     from errand.job
                     """, [trace]))
             #expect(try isAsAsked.scalar(Bool.self))
