@@ -71,7 +71,7 @@ def find_edit_and_retry(shop, browser):
     who = shop.psql(
         f"select string_agg(action || ' ' || person || ' ' || acting_as || ' ' || (request is not null), ',' order by id) "
         f"from errand.audit where job_ids @> '{{{job}}}'")
-    assert who == "edit alice errand_ops true,retry alice errand_ops true", who
+    assert who == "edit_job alice errand_ops true,retry alice errand_ops true", who
     browser.open(f"{shop.site}/jobs/{job}")
     browser.see("What operators did", "the note was wrong")
 
