@@ -128,6 +128,13 @@ struct LeaseKeeper {
                 "worker_id": .stringConvertible(id),
                 "queues": .dictionary(environment.configuration.queues.mapValues { .stringConvertible($0) }),
             ])
+        let unclaimed = environment.attemptEnvironment.handlers.queues
+            .subtracting(environment.configuration.queues.keys).sorted()
+        if !unclaimed.isEmpty {
+            logger.warning(
+                "this worker has kinds of queues that it doesn't claim from",
+                metadata: ["queues": .array(unclaimed.map { "\($0)" })])
+        }
         for queue in queues { queue.wake() }
     }
 

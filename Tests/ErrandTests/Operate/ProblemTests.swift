@@ -231,7 +231,24 @@ import Testing
             #expect(
                 try await database.text("select what, name, detail, hint from errand.overdue")
                     == "kind|noop|1 job waits in default, and no live worker of it has the kind|"
-                    + "host:1 has it, but claims from other queues")
+                    + "host:1 has it, but claims from other queues: add default=10 to its queues (ERRAND_QUEUES)")
+        }
+    }
+
+    @Test("a queue that no worker claims from says in which setting it is named, or which worker is drained")
+    func unserved() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.enqueue('noop', queue => 'mail')")
+            try await database.execute("update errand.job set run_at = now() - interval '10 min'")
+            let hint = "select hint from errand.overdue where what = 'queue'"
+            #expect(
+                try await database.text(hint)
+                    == "no live worker claims from it: add mail=10 to the queues of one (ERRAND_QUEUES)")
+            let worker = try await database.enter(kinds: "noop", queue: "mail")
+            try await database.execute(Statement("select errand.drain_worker($1, 'its host restarts')", [worker]))
+            #expect(
+                try await database.text(hint)
+                    == "its worker host:1 is drained: select errand.undrain_worker(\(worker), '…')")
         }
     }
 }

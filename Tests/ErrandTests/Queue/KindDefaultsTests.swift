@@ -1,4 +1,5 @@
 import ErrandTestKit
+import Logging
 import Postgres
 import Testing
 
@@ -55,6 +56,22 @@ private struct MailHandler: JobHandler {
             #expect(try await database.becomes(limited))
             try await queue.enqueue(all: Array(repeating: Mail(), count: 20))
             #expect(try await database.drains())
+        }
+    }
+
+    @Test("a worker that has the kind, but doesn't claim from its queue, says so")
+    func unclaimed() async throws {
+        try await withTestDatabase { database, _ in
+            let log = CapturedLog()
+            let worker = Worker(
+                database: database, configuration: .withoutMaintenance, logger: Logger(label: "worker") { _ in log },
+                handlers: Handlers([MailHandler()]))
+            let running = Task { try await worker.run() }
+            #expect(try await database.becomes("exists (select from errand.worker)"))
+            worker.stop()
+            try await running.value
+            let line = try #require(log.lines.first("this worker has kinds of queues that it doesn't claim from"))
+            #expect(line.level == .warning && line.metadata["queues"] == .array(["mail"]))
         }
     }
 

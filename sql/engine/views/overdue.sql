@@ -18,7 +18,16 @@ select
         || case when stands_still then ', and nothing keeps it back: its workers have idle slots' else '' end as detail,
     case
         when paused_at is not null then format('select errand.resume_queue(%L)', queue)
-        when workers = 0 then 'no live worker claims from it: start one, or see drained_at in errand.workers'
+        when workers = 0 then coalesce(
+            (
+                select format(
+                    'its worker %s is drained: select errand.undrain_worker(%s, ''…'')', min(name), min(drained.id))
+                from errand.worker as drained
+                where queues.queue = any (drained.queues) and drained.drained_at is not null
+                    and drained.heartbeat_at + drained.lease > now()
+                having count(*) > 0
+            ),
+            format('no live worker claims from it: add %s=10 to the queues of one (ERRAND_QUEUES)', queue))
         when stands_still then 'the logs of its workers say why they can''t claim; restart one'
         else 'select * from errand.explain(…) of one of its jobs'
     end as hint
@@ -34,7 +43,11 @@ select
                 ' in %s%s, and no live worker of it has the kind', queues[1],
                 case when cardinality(queues) > 1 then format(' and %s more queues', cardinality(queues) - 1) end)
         end,
-    coalesce(knowing || ' has it, but claims from other queues', 'start a worker of a version that has it')
+    case
+        when knowing is null then 'start a worker of a version that has it'
+        else format(
+            '%s has it, but claims from other queues: add %s=10 to its queues (ERRAND_QUEUES)', knowing, queues[1])
+    end
 from (
     select
         unserved.kind,

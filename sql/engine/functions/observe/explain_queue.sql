@@ -38,8 +38,10 @@ begin
         select string_agg(distinct queue, ', ') into names
         from errand.worker, unnest(queues) as queue
         where heartbeat_at + lease > now();
-        hint := coalesce(
-            'Live workers claim from ' || names || ': start one for this queue.', 'No worker is alive: start one.');
+        hint := case
+            when names is null then 'No worker is alive: start one.'
+            else format('Live workers claim from %s: add %s=10 to the queues of one (ERRAND_QUEUES).', names, job.queue)
+        end;
         return next;
     elsif not exists (
         select from errand.worker where job.queue = any (queues) and job.kind = any (kinds)
@@ -51,7 +53,8 @@ begin
         from errand.worker
         where job.kind = any (kinds) and heartbeat_at + lease > now();
         hint := case
-            when names is not null then format('%s has it, but claims from other queues.', names)
+            when names is not null then format(
+                '%s has it, but claims from other queues: add %s=10 to its queues (ERRAND_QUEUES).', names, job.queue)
             when exists (select from errand.kind where name = job.kind) then 'Start a worker of a version that has it.'
             else 'No worker has ever registered this kind: '
                 || coalesce('is it ' || array_to_string(
