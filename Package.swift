@@ -13,12 +13,15 @@ let strict: [SwiftSetting] = [
 /// The examples compile as a reader's package does.
 let plain: [SwiftSetting] = [.swiftLanguageMode(.v6)]
 
-/// The READMEs of a folder that is a target: they are for people, and no source.
-func readmes(in folder: String) -> [String] {
+/// The files and folders below `folder` that end so, by their paths in it.
+func paths(in folder: String, endingWith end: String) -> [String] {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(folder)
     let files = FileManager.default.enumerator(atPath: root.path)?.compactMap { $0 as? String } ?? []
-    return files.filter { $0.hasSuffix(".md") }.sorted()
+    return files.filter { $0.hasSuffix(end) }.sorted()
 }
+
+/// The end-to-end tests of the apps, which lie in the apps' own folders.
+let appsEndToEnd = paths(in: "Tests/JobsTests", endingWith: "/EndToEndTests")
 
 /// The products of other packages that several targets use.
 extension Target.Dependency {
@@ -192,7 +195,7 @@ let package = Package(
                 "Archives", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres",
                 .logging,
             ],
-            path: "jobs", exclude: readmes(in: "jobs"), swiftSettings: strict),
+            path: "jobs", exclude: paths(in: "jobs", endingWith: ".md"), swiftSettings: strict),
         .executableTarget(
             name: "Command",
             dependencies: [
@@ -277,7 +280,7 @@ let package = Package(
                 "AppTestKit", "Jobs", "ErrandTestKit", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage",
                 "FlowKit", "Outbound", "Postgres", "PushKit", "StorageKit", .nioHTTP1,
             ],
-            swiftSettings: strict),
+            exclude: appsEndToEnd, swiftSettings: strict),
         .testTarget(
             name: "CommandTests",
             dependencies: ["AppTestKit", "Command", "ErrandTestKit", "ImageProcess", "Postgres", .logging],
@@ -290,7 +293,7 @@ let package = Package(
                 .nioHTTP1,
                 .subprocess, .systemPackage,
             ],
-            swiftSettings: strict),
+            path: "Tests", sources: ["EndToEndTests"] + appsEndToEnd.map { "JobsTests/\($0)" }, swiftSettings: strict),
 
         // The examples: a program or handler for each product. The guides show parts of them.
         .executableTarget(

@@ -11,7 +11,7 @@ code=0
 scripts/test.sh --filter "EndToEndTests.*${1:-}" || code=$?
 if [ -z "${1:-}" ]; then
     # A suite is named like its file.
-    suites=$(grep -rl --include='*Tests.swift' 'Hardness\.isFull' Tests | grep -v '^Tests/EndToEndTests/' | sed 's|.*/||; s|\.swift$||' | paste -sd '|')
+    suites=$(grep -rl --include='*Tests.swift' 'Hardness\.isFull' Tests | grep -v '/EndToEndTests/' | sed 's|.*/||; s|\.swift$||' | paste -sd '|')
     scripts/test.sh --filter "\.($suites)/" || code=$?
 fi
 exit "$code"
