@@ -13,15 +13,18 @@ let strict: [SwiftSetting] = [
 /// The examples compile as a reader's package does.
 let plain: [SwiftSetting] = [.swiftLanguageMode(.v6)]
 
-/// The files and folders below `folder` that end so, by their paths in it.
-func paths(in folder: String, endingWith end: String) -> [String] {
+/// The paths of what lies below a folder, in it.
+func paths(in folder: String) -> [String] {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(folder)
-    let files = FileManager.default.enumerator(atPath: root.path)?.compactMap { $0 as? String } ?? []
-    return files.filter { $0.hasSuffix(end) }.sorted()
+    return (FileManager.default.enumerator(atPath: root.path)?.compactMap { $0 as? String } ?? []).sorted()
 }
 
-/// The end-to-end tests of the apps, which lie in the apps' own folders.
-let appsEndToEnd = paths(in: "Tests/JobsTests", endingWith: "/EndToEndTests")
+/// What is no source of a folder that is a target: READMEs, which are for people, and SQL that tests read.
+func texts(in folder: String) -> [String] { paths(in: folder).filter { $0.hasSuffix(".md") || $0.hasSuffix(".sql") } }
+
+/// An app's end-to-end tests lie in its own folder, and are compiled with the others.
+let appsEndToEnd = paths(in: "Tests/JobsTests").filter { $0.hasSuffix("/EndToEndTests") }
+let exceptEndToEnd = paths(in: "Tests").filter { $0.contains(".") && !"/\($0)".contains("/EndToEndTests/") }
 
 /// The products of other packages that several targets use.
 extension Target.Dependency {
@@ -195,7 +198,7 @@ let package = Package(
                 "Archives", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres",
                 .logging,
             ],
-            path: "jobs", exclude: paths(in: "jobs", endingWith: ".md"), swiftSettings: strict),
+            path: "jobs", exclude: texts(in: "jobs"), swiftSettings: strict),
         .executableTarget(
             name: "Command",
             dependencies: [
@@ -280,7 +283,7 @@ let package = Package(
                 "AppTestKit", "Jobs", "ErrandTestKit", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage",
                 "FlowKit", "Outbound", "Postgres", "PushKit", "StorageKit", .nioHTTP1,
             ],
-            exclude: appsEndToEnd, swiftSettings: strict),
+            exclude: appsEndToEnd + texts(in: "Tests/JobsTests"), swiftSettings: strict),
         .testTarget(
             name: "CommandTests",
             dependencies: ["AppTestKit", "Command", "ErrandTestKit", "ImageProcess", "Postgres", .logging],
@@ -293,7 +296,7 @@ let package = Package(
                 .nioHTTP1,
                 .subprocess, .systemPackage,
             ],
-            path: "Tests", sources: ["EndToEndTests"] + appsEndToEnd.map { "JobsTests/\($0)" }, swiftSettings: strict),
+            path: "Tests", exclude: exceptEndToEnd, swiftSettings: strict),
 
         // The examples: a program or handler for each product. The guides show parts of them.
         .executableTarget(
