@@ -201,10 +201,12 @@ where here.datname = current_database();
 
 create table errand.app (
     name text not null,
+    number bigint not null generated always as identity,
     constraint app_pkey primary key (name)
 );
 comment on table errand.app is 'The installed apps, each with a schema of its own';
 comment on column errand.app.name is 'name of the app and of its schema';
+comment on column errand.app.number is 'the order in which apps were added: an app after those that it needs';
 
 create table errand.declaration (
     part text not null,

@@ -1,6 +1,7 @@
 -- delivered_v1: records that the store has an upload and, of a photo's result, all variants of the photo. Deletes their
 -- bytes here. Photos that failed because they lacked this original are compressed again. An original that no photo
--- needs any more is listed for removal. Older photos of the owner with the same purpose are removed.
+-- needs any more is listed for removal. Older photos of the owner with the same purpose are removed. When the upload is
+-- stored first, it calls object_stored(key, photo) of each app that has it; photo is null for an object of none.
 --
 -- revision is that of the stored bytes. With is_last = false they stay here, because they are stored once more. Returns
 -- delivered; superseded if the upload has got other bytes since, so that nothing is recorded; unwanted if neither the
@@ -15,6 +16,7 @@ declare
     original text;
     existing media.upload;
     older uuid[];
+    app text;
 begin
     select photo.* into of_photo
     from media.upload
@@ -59,6 +61,11 @@ begin
             bytes = case when not is_last then existing.bytes end,
             confirm_at = case when not is_last then existing.confirm_at end
         where id = existing.id;
+        if existing.delivered_at is null then
+            for app in select name from errand_internal.apps_with('object_stored(text,uuid)') as name loop
+                execute format('select %I.object_stored($1, $2)', app) using existing.key, existing.photo;
+            end loop;
+        end if;
         if is_last then
             update media.variant set bytes = null where variant.photo = existing.photo;
         end if;

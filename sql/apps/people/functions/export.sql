@@ -13,7 +13,7 @@ declare
     whole jsonb := '{}';
 begin
     perform errand_internal.check_user('export', $1);
-    for app in select name from people.apps_with('export_person') as name loop
+    for app in select name from errand_internal.apps_with('export_person(text)') as name loop
         execute format('select %I.export_person($1)', app) into part using $1;
         if part is not null and part <> '{}' then
             whole := whole || jsonb_build_object(app, part);

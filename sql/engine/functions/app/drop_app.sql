@@ -48,10 +48,8 @@ begin
     delete from errand.kind where name = any (kinds);
     delete from errand.guard where starts_with(function, drop_app.app || '.');
     execute format('drop schema %I cascade', drop_app.app);
-    for existing in select name from errand.app order by name loop
-        if to_regprocedure(format('%I.app_dropped(text)', existing)) is not null then
-            execute format('select %I.app_dropped($1)', existing) using drop_app.app;
-        end if;
+    for existing in select name from errand_internal.apps_with('app_dropped(text)') as name loop
+        execute format('select %I.app_dropped($1)', existing) using drop_app.app;
     end loop;
     delete from errand.declaration where part = drop_app.app;
     delete from errand.script where starts_with(name, drop_app.app || '/');
