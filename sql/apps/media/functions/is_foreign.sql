@@ -1,5 +1,5 @@
 -- is_foreign: returns whether a key is that of an object that may not be the original of a photo of this owner: of
--- another owner's object, or of a card, a QR code or an archive.
+-- another owner's object, or one that a job makes.
 --
 -- The owner of an upload or photo is that of its object, of its original and of its results. An upload without an owner
 -- is anybody's; a photo without an owner is nobody else's.

@@ -36,7 +36,7 @@
 -- beginning with a dot), for an owner or idempotency_key that is not 1 to 200 characters long, for a max_bytes,
 -- max_edge, format or qualities out of bounds, for a purpose without an owner or not of a-z 0-9 _, and for variants
 -- that are not as above; ER409 for an idempotency_key of another submission, for a key of another owner's upload or
--- photo, or of a card, a QR code or an archive, and for a key whose object is about to be removed, such as the original
+-- photo, or of an object that a job makes, and for a key whose object is about to be removed, such as the original
 -- of a photo that was just stored. Above READ COMMITTED, 40001 if that has happened since the transaction's snapshot.
 -- errand: for enqueuer, ops
 create or replace function media.submit(
@@ -82,7 +82,7 @@ begin
     end if;
     perform media.check_qualities('submit', submit.qualities);
     if media.is_foreign(submit.source_key, submit.owner) then
-        raise exception 'submit: source_key: expected one of the same owner, and of no card, code or archive, got %',
+        raise exception 'submit: source_key: expected one of the same owner, and of no object that a job makes, got %',
             quote_literal(submit.source_key) using errcode = 'ER409';
     end if;
     wanted := media.check_variants('submit: variants', submit.variants, submit.max_bytes, submit.format);

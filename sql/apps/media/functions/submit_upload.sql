@@ -16,8 +16,8 @@
 -- type is image/…, video/…, audio/… or application/octet-stream, but not image/svg+xml, which a browser runs as a page.
 -- Raises ER422 for an invalid key, type or owner, ER413 for more than 16 MB, ER409 for a key that was submitted before
 -- with other bytes, type or owner (with replace, of another owner, or that of a photo's result), for the original of
--- another owner's photo, for a card, a QR code or an archive, and for one whose last object is about to be removed;
--- 40001 if another transaction has just submitted or removed it: retry the transaction.
+-- another owner's photo, for an object that a job makes, and for one whose last object is about to be removed; 40001 if
+-- another transaction has just submitted or removed it: retry the transaction.
 -- errand: for enqueuer, ops
 create or replace function media.submit_upload(
     key text, bytes bytea, type text default 'image/jpeg', owner text default null, replace boolean default false
@@ -45,7 +45,7 @@ begin
     elsif submit_upload.replace is null then
         raise exception 'submit_upload: replace: expected true or false, got null' using errcode = 'ER422';
     elsif media.is_generated(submit_upload.key) then
-        raise exception 'submit_upload: key: expected one of no card, code or archive, got %',
+        raise exception 'submit_upload: key: expected one of no object that a job makes, got %',
             quote_literal(submit_upload.key) using errcode = 'ER409';
     end if;
     -- Without locks first, then with them; again if another transaction has just submitted it.

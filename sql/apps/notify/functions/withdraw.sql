@@ -1,6 +1,6 @@
 -- withdraw: ends persons' notifications with this collapse that wait: they are not sent any more.
 --
---   select notify.withdraw('user-18', 'daily_quote');
+--   select notify.withdraw('user-18', 'order-42');
 --   select notify.withdraw('{user-18,user-19}'::text[], 'event-42');
 --
 -- Returns the number of devices that would have got one. It is idempotent. Nothing is sent after its transaction
@@ -47,4 +47,4 @@ language sql security definer set search_path = pg_catalog, notify, pg_temp as $
 $$;
 comment on function notify.withdraw(text, text) is
     'Ends a person''s notifications with this collapse that wait; returns the number of devices. Example: select '
-    'notify.withdraw(''user-18'', ''daily_quote'')';
+    'notify.withdraw(''user-18'', ''order-42'')';
