@@ -135,6 +135,30 @@ private let link = "https://example.com/join/6c1d3a52-7d0a-4c2e-9a07-3b1f0e5d9c1
         process.waitUntilExit()
         return String(String(decoding: text, as: UTF8.self).dropLast())
     }
+
+    @Test("codes and archives are neither originals nor handed over, made or not, and are drawn all the same")
+    func generated() async throws {
+        try await withAppDatabase { database, _ in
+            let event = try await database.makeEvent().uuidString.lowercased()
+            let code = try await database.lines("select key from events.code('\(event)', 'https://a.example/1')")
+            let keys = code + ["events/\(event)/archives/\(UUID()).zip"]
+            for isDrawn in [false, true] {
+                if isDrawn {
+                    #expect(
+                        try await database.lines("select events.code_drawn_v1(id, '\\x00') from events.code") == [
+                            "true"
+                        ])
+                    #expect(try await database.number("select count(*) from media.upload") == 1)
+                }
+                try await database.refuses(generated: keys)
+                for key in keys {
+                    let call = "events.add_photo('\(event)', 'anna', '\(key)')"
+                    #expect(try await database.state(of: call) == "ER409", "\(call)")
+                }
+            }
+            #expect(try await database.number("select count(*) from media.photo") == 0)
+        }
+    }
 }
 
 extension Database {

@@ -75,17 +75,6 @@ extension Database {
     /// Moves an event of 8 days so that it ended 8 days ago.
     func letEnd(_ event: UUID) async throws { try await age(event, by: 16 * 86_400) }
 
-    /// Advances the time of pending removals.
-    func ageRemovals(by seconds: Int = 90) async throws {
-        try await execute(
-            Statement(
-                """
-                update media.removal
-                set try_at = try_at - $1 * interval '1 second', final_at = final_at - $1 * interval '1 second',
-                    tried_at = tried_at - $1 * interval '1 second'
-                """, [seconds]))
-    }
-
     /// The number of rows about events, without receipts and the rule.
     var eventRows: Int {
         get async throws {

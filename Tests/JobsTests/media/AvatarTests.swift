@@ -106,7 +106,7 @@ import Testing
                 // Those of the photo that stays.
                 #expect(
                     try await database.number("select count(*) from errand.job where kind <> 'object_removal'") == 2)
-                try await database.execute("select people.erase('ben')")
+                try await database.execute("select media.erase_person('ben')")
             }
         }
     }
@@ -252,7 +252,7 @@ import Testing
                 try await database.compress(avatars[number - 1])
             }
             try await database.deliver(avatars[0])
-            try await database.execute("select people.erase('ben')")
+            try await database.execute("select media.erase_person('ben')")
             #expect(try await database.deliver(avatars[1]) == nil)
             #expect(try await database.number("select count(*) from media.photo") == 0)
             #expect(try await database.number("select count(*) from media.upload") == 0)
@@ -265,7 +265,7 @@ import Testing
         }
     }
 
-    @Test("a purpose needs an owner and a plain name, is part of an idempotent submission, and makes no moment")
+    @Test("a purpose needs an owner and a plain name, and is part of an idempotent submission")
     func refused() async throws {
         try await withAppDatabase { database, _ in
             let call = "'a/1.jpg', owner => 'ben', idempotency_key => 'one'"
@@ -283,8 +283,6 @@ import Testing
             try await database.deliver(first)
             #expect(try await database.state(of: "media.submit('a/1.jpg', \(Self.avatar))") == "ER409")
             #expect(try await current(database) == first)
-            try await database.pair("anna", "ben")
-            #expect(try await database.state(of: "moments.send('ben', '\(first)')") == "ER409")
         }
     }
 

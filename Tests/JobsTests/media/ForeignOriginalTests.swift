@@ -40,43 +40,6 @@ import Testing
         }
     }
 
-    @Test("cards, codes and archives are neither originals nor handed over, made or not, and are drawn all the same")
-    func generated() async throws {
-        try await withAppDatabase { database, _ in
-            let event = try await database.makeEvent().uuidString.lowercased()
-            let card = try await database.lines(
-                "select key from quotes.card((select min(id) from quotes.quote))")[0]
-            let code = try await database.lines("select key from events.code('\(event)', 'https://a.example/1')")[0]
-            let keys = [card, code, "events/\(event)/archives/\(UUID()).zip", "cards/x.jpg"]
-            for isDrawn in [false, true] {
-                if isDrawn {
-                    let drawn = try await database.lines(
-                        """
-                        select quotes.card_drawn_v1(card.id, '\\x00', 1, 1) and events.code_drawn_v1(code.id, '\\x00')
-                        from quotes.card, events.code where card.key = '\(card)'
-                        """)
-                    #expect(drawn == ["true"])
-                    #expect(try await database.number("select count(*) from media.upload") == 2)
-                }
-                for key in keys {
-                    for owner in ["'eve'", "null"] {
-                        for call in [
-                            "media.submit('\(key)', \(owner))",
-                            "media.submit_upload('\(key)', '\\x01', owner => \(owner), replace => true)",
-                        ] {
-                            #expect(try await database.state(of: call) == "ER409", "\(call)")
-                        }
-                    }
-                }
-                for key in keys where key.hasPrefix("events/") {
-                    let call = "events.add_photo('\(event)', 'anna', '\(key)')"
-                    #expect(try await database.state(of: call) == "ER409", "\(call)")
-                }
-            }
-            #expect(try await database.number("select count(*) from media.photo") == 0)
-        }
-    }
-
     @Test("an object that is handed over while another user submits it stays its owner's, whatever the photo becomes")
     func atOnce() async throws {
         try await withAppQueue([]) { test in

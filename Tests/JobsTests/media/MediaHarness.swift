@@ -1,6 +1,7 @@
 import ErrandTestKit
 import Foundation
 import Postgres
+import Testing
 
 extension Database {
     func submit(_ arguments: String) async throws -> UUID {
@@ -39,5 +40,31 @@ extension Database {
         } catch {
             return error.sqlState
         }
+    }
+
+    /// Advances the time of pending removals.
+    func ageRemovals(by seconds: Int = 90) async throws {
+        try await execute(
+            Statement(
+                """
+                update media.removal
+                set try_at = try_at - $1 * interval '1 second', final_at = final_at - $1 * interval '1 second',
+                    tried_at = tried_at - $1 * interval '1 second'
+                """, [seconds]))
+    }
+
+    /// Expects that objects which a job makes are neither handed over nor originals.
+    func refuses(generated keys: [String]) async throws {
+        for key in keys {
+            for owner in ["'eve'", "null"] {
+                for call in [
+                    "media.submit('\(key)', \(owner))",
+                    "media.submit_upload('\(key)', '\\x01', owner => \(owner), replace => true)",
+                ] {
+                    #expect(try await state(of: call) == "ER409", "\(call)")
+                }
+            }
+        }
+        #expect(try await number("select count(*) from media.photo") == 0)
     }
 }

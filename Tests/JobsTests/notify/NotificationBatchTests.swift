@@ -180,15 +180,15 @@ import Testing
         try await withNotifications(stubs) { test in
             let database = test.database
             try await database.registerMany(150)
-            _ = try await database.sendToMany(150, collapse: "daily_quote")
-            for collapse in ["daily_quote", "news"] {
+            _ = try await database.sendToMany(150, collapse: "order-42")
+            for collapse in ["order-42", "news"] {
                 try await database.execute(
                     Statement("select notify.send('user-1', 'Ada', collapse => $1)", [collapse]))
             }
             #expect(
                 try await database.lines(
                     """
-                    select notify.withdraw(user_id, 'daily_quote')
+                    select notify.withdraw(user_id, 'order-42')
                     from unnest('{user-1,user-2,user-1,nobody}'::text[]) as user_id
                     """
                 )

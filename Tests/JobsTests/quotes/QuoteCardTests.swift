@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandImages
 import ErrandStorage
 import ErrandTestKit
@@ -71,4 +72,16 @@ import Testing
 
     private static let request: Statement =
         "select state, key, width, height from quotes.card(17, 'sky', 'light', 'story')"
+
+    @Test("cards are neither originals nor handed over, made or not, and are drawn all the same")
+    func generated() async throws {
+        try await withAppDatabase { database, _ in
+            let keys = try await database.lines("select key from quotes.card((select min(id) from quotes.quote))")
+            try await database.refuses(generated: keys + ["cards/x.jpg"])
+            #expect(
+                try await database.lines("select quotes.card_drawn_v1(id, '\\x00', 1, 1) from quotes.card") == ["true"])
+            #expect(try await database.number("select count(*) from media.upload") == 1)
+            try await database.refuses(generated: keys)
+        }
+    }
 }
