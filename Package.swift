@@ -242,7 +242,8 @@ let package = Package(
             dependencies: ["AppSchemas", "EngineSchema", "Errand", "ErrandTestKit", "Postgres", .logging],
             path: "Tests/AppTestKit", swiftSettings: strict),
         .target(
-            name: "FlowKit", dependencies: ["ErrandStorage", "Postgres"], path: "Tests/FlowKit", swiftSettings: strict),
+            name: "FlowKit", dependencies: ["AppTestKit", "ErrandStorage", "Postgres"], path: "Tests/FlowKit",
+            swiftSettings: strict),
         .target(name: "StorageKit", path: "Tests/StorageKit", swiftSettings: strict),
         .target(
             name: "PushKit",

@@ -1,31 +1,13 @@
+import AppTestKit
 import ErrandStorage
 import Postgres
 
-/// What holds for the five apps when all jobs have run, whatever was called before.
+/// What holds for all apps when all jobs have run, whatever was called before.
 package enum AppTruth {
     /// Objects that belong to no row, and objects that the rows promise and the store does not have.
     package static func strayObjects(_ database: Database, _ store: any ObjectStore) async throws -> [String] {
-        let listed = Set(
-            try await database.query(
-                """
-                select key from media.upload where removed_at is null
-                union select result_key from media.photo where result_key is not null
-                union select source_key from media.photo where original_removed_at is null
-                union select key from media.variant
-                union select key from events.archive where made_at is not null
-                """
-            ).column(0, as: String.self))
-        let promised = Set(
-            try await database.query(
-                """
-                select key from media.upload where removed_at is null and delivered_at is not null
-                union select variant.key
-                from media.variant
-                join media.upload using (photo)
-                where delivered_at is not null
-                union select key from events.archive where made_at is not null
-                """
-            ).column(0, as: String.self))
+        let listed = Set(try await database.query(Statement(AppCase.union(.objects))).column(0, as: String.self))
+        let promised = Set(try await database.query(Statement(AppCase.union(.promised))).column(0, as: String.self))
         let stored = Set(try await store.keys(beginning: "", after: nil, atMost: 100_000).map(\.text))
         return stored.subtracting(listed).sorted().map { "nobody's object: \($0)" }
             + promised.subtracting(stored).sorted().map { "lost object: \($0)" }
@@ -71,41 +53,10 @@ package enum AppTruth {
     }
 
     /// Whether what `said` tells its user is true now.
-    private static let isTrue = """
-        case what
-            when 'new_moment' then exists (
-                select
-                from moments.moment
-                join pairing.pair on pair.id = pair_id
-                where moment.id::text = data ->> 'moment_id' and current_at is not null and pair.ended_at is null
-                    and said.user_id in (inviter, invitee) and said.user_id <> sender)
-            when 'moment_withdrawn' then not exists (
-                select from moments.moment where id::text = data ->> 'moment_id')
-            when 'paired' then exists (
-                select from pairing.pair
-                where id::text = data ->> 'pair_id' and ended_at is null and said.user_id in (inviter, invitee))
-            when 'partner_renamed' then exists (
-                select from pairing.pair
-                where id::text = data ->> 'pair_id' and ended_at is null and said.user_id in (inviter, invitee))
-            when 'pair_ended' then not exists (
-                select from pairing.pair where id::text = data ->> 'pair_id' and ended_at is null)
-            when 'event_reveal' then exists (
-                select
-                from events.event
-                join events.participant as person on person.event_id = event.id
-                where event.id::text = data ->> 'event_id' and person.user_id = said.user_id
-                    and reveal_at <= now())
-            when 'daily_quote' then exists (
-                select from quotes.subscription
-                where subscription.user_id = said.user_id and ended_at is null)
-            -- Data of these has the activity's id; the user is that of the activity.
-            when 'activity_start' then exists (
-                select from activity.activity where id::text = data ->> 'activity_id' and ended_at is null)
-            when 'activity_update' then exists (
-                select from activity.activity where id::text = data ->> 'activity_id' and ended_at is null)
-            when 'activity_end' then exists (
-                select from activity.activity where id::text = data ->> 'activity_id')
-            else true
-        end
-        """
+    private static let isTrue: String = {
+        let truths = AppCase.all(.truth).map { truth in
+            "when '\(truth.name.prefix { $0 != " " })' then \(truth.statements.joined())"
+        }
+        return "case what when null then null " + truths.joined(separator: "\n") + " else true end"
+    }()
 }

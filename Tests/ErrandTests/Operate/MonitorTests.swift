@@ -85,27 +85,16 @@ import Testing
                 having not bool_and(has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT'))
                 order by 1
                 """
-            #expect(
-                try await database.text(hidden) == """
-                    activity.activity_status: user_id sender_id sender message content_state
-                    activity.push_record: payload
-                    devices.change_record: user_id from_user
-                    devices.device_status: user_id token_prefix
-                    events.code_status: link key
-                    events.event_figures: host
-                    events.event_photo_status: user_id source_key error
-                    events.event_status: title host
-                    identity.number_status: number user_id
-                    media.photo_status: owner source_key error
-                    media.removal_status: key error
-                    media.upload_status: owner key error attempts
-                    moments.moment_status: sender
-                    notify.delivery_status: user_id
-                    notify.message_status: title body data collapse
-                    pairing.invite_status: code inviter redeemed_by
-                    pairing.pair_status: inviter invitee ended_by
-                    people.erasure_status: reason
-                    """)
+            let expected = AppCase.statements(.hidden).sorted()
+            #expect(!expected.isEmpty)
+            #expect(try await database.text(hidden).split(separator: "\n").map(String.init).sorted() == expected)
+            for line in expected {
+                let (view, columns) = (line.prefix { $0 != ":" }, line.drop { $0 != " " }.split(separator: " "))
+                for column in columns {
+                    let query = "select \(column) from \(view)"
+                    #expect(try await database.refusal(of: query, as: "errand_monitor") == "42501", "\(query)")
+                }
+            }
             let queries = """
                 select format('select %s from %s', string_agg(quote_ident(attname), ', '), attrelid::regclass)
                 from pg_attribute
@@ -117,8 +106,6 @@ import Testing
             for query in try await database.text(queries).split(separator: "\n") {
                 #expect(try await database.refusal(of: String(query), as: "errand_monitor") == nil, "\(query)")
             }
-            #expect(
-                try await database.refusal(of: "select owner from media.photo_status", as: "errand_monitor") == "42501")
         }
     }
 

@@ -1,10 +1,11 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
 import Testing
 
 @Suite("Jobs whose effects have a time") struct PriorityTests {
-    @Test("M5, M8, P3, Q4, E1: with other jobs waiting, removals, expiries, daily quotes and purges come first")
+    @Test("M5, M8, P3, Q4, E1: with other jobs waiting, jobs whose effects have a time come first")
     func first() async throws {
         try await withService { service in
             let database = service.database
@@ -12,7 +13,8 @@ import Testing
             try await database.execute("select errand.enqueue('noop')")
             #expect(try await database.becomes("not exists (select from errand.job)"))
             // In one transaction: no claim sees the first of them alone.
-            let kinds = ["daily_quote", "event_purge", "invite_expiry", "object_removal", "removal_cleanup"]
+            let kinds = AppCase.statements(.first)
+            #expect(!kinds.isEmpty)
             try await database.execute(
                 Statement(
                     """

@@ -220,4 +220,18 @@ import Testing
             #expect(again.output?.text == #"{"fixed": 0, "closed": 0, "pruned": 0}"#)
         }
     }
+
+    @Test("E5: a user's export has their activities, and those that show a message of theirs")
+    func exported() async throws {
+        try await withAppDatabase { database, _ in
+            for own in AppCase.all(.person) where own.app == "activity" {
+                for statement in own.statements { try await database.execute(Statement(statement)) }
+            }
+            let activities = "activity.export_person('user-4711') -> 'activities'"
+            #expect(
+                try await database.lines(
+                    "select existing ->> 'message' from jsonb_array_elements(\(activities)) as existing order by 1")
+                    == ["Hello", "Hello from Zoe"])
+        }
+    }
 }
