@@ -1,32 +1,34 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
 
-/// The persons of one cell of the table: Anna and Ben are a pair, and both are in Anna's event, which reveals its
-/// photos later. Ben has an iPhone and an Android phone, and both have the quote of the day.
+/// The persons of one cell of the table. What they have before the flow is the apps' matter: ``AppCase/Topic/enter``.
 struct Cast: Sendable {
     let number: Int
-    var event = ""
-    let original: String
+    /// What the SQL of the apps knows by name.
+    private(set) var values: [String: String]
 
-    var anna: String { "anna-\(number)" }
-    var ben: String { "ben-\(number)" }
-    var carl: String { "carl-\(number)" }
-
-    init(number: Int) {
-        self.number = number
-        original = "moments/\(UUID().uuidString.lowercased()).png"
-    }
-
-    /// The key of another original, below the event's folder.
-    var eventOriginal: String { "events/\(event)/\(number).png" }
-
-    /// The update token of the activity.
+    var anna: String { self["anna"] }
+    var ben: String { self["ben"] }
+    var carl: String { self["carl"] }
+    /// The key of an original that a phone puts into the store.
+    var original: String { self["original"] }
+    /// The update token of a Live Activity.
     var token: String { Self.hex("activity", number) }
     /// Ben's push-to-start token.
     var startToken: String { Self.hex("start", number) }
-    var apple: String { Self.hex("ben", number) }
-    var google: String { "google-\(number)" }
+
+    init(number: Int) {
+        self.number = number
+        values = [
+            "anna": "anna-\(number)", "ben": "ben-\(number)", "carl": "carl-\(number)", "image": Flow.image,
+            "original": "moments/\(UUID().uuidString.lowercased()).png", "apple": Self.hex("ben", number),
+            "google": "google-\(number)",
+        ]
+    }
+
+    subscript(name: String) -> String { values[name] ?? "" }
 
     private static func hex(_ name: String, _ number: Int) -> String {
         let text = String(number, radix: 16)
@@ -34,19 +36,16 @@ struct Cast: Sendable {
         return letters + String(repeating: "0", count: 64 - letters.count - text.count) + text
     }
 
-    /// Registers devices, and makes the pair, the event and the subscriptions.
+    /// Makes what the persons have in each app.
     mutating func enter(_ database: Database) async throws {
-        event = try await database.query(
-            Statement("select events.create($1, 'Party', reveal_at => now() + interval '1 hour')::text", [anna])
-        ).scalar(String.self)
-        try await database.execute(Statement("select events.join($1::text::uuid, $2)", [event, ben]))
-        try await database.execute(
-            Statement("select devices.register($1, 'apns', $2), devices.register($1, 'fcm', $3)", [ben, apple, google]))
-        try await database.execute(
-            Statement("select quotes.subscribe(id, '08:30', 'UTC') from unnest($1::text[]) as id", [[anna, ben]]))
-    }
-
-    var pairing: String {
-        "select pairing.redeem_invite(code, '\(ben)') from pairing.create_invite('\(anna)')"
+        for entry in AppCase.all(.enter) {
+            for statement in entry.statements(with: values) {
+                if entry.name.isEmpty {
+                    try await database.execute(Statement(statement))
+                } else {
+                    values[entry.name] = try await database.query(Statement(statement)).scalar(String.self)
+                }
+            }
+        }
     }
 }

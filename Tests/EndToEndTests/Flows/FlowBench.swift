@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandStorage
 import ErrandTestKit
 import Foundation
@@ -50,7 +51,7 @@ struct FlowBench {
         try await Program.initialiseStore(database: url, settings: settings)
         worker = try Program(["worker"], database: url, settings: settings)
         try await awaitWorker()
-        try await database.execute("select identity.set_pool_target(10, 'a test')")
+        for statement in AppCase.statements(.bench) { try await database.execute(Statement(statement)) }
     }
 
     /// Stops the worker. Returns its exit code.
@@ -76,6 +77,10 @@ extension FlowBench {
         }
     }
 
+    private func run(_ topic: AppCase.Topic) async throws {
+        for statement in AppCase.statements(topic) { try await database.execute(Statement(statement)) }
+    }
+
     /// Pauses all queues, or resumes them.
     func setQueues(arePaused: Bool) async throws {
         let call =
@@ -87,7 +92,7 @@ extension FlowBench {
     /// Waits until a request is held at the step. All pushes that were begun are held too, or have ended.
     func isBlocked(at step: Step) async throws -> Bool {
         try await isTrue(within: .seconds(20)) {
-            if step == .remove { try await database.execute("select media.enqueue_removals_v1()") }
+            if step == .remove { try await run(.removal) }
             let isPush = step == .push || step == .accepted
             let begun = try await database.count(
                 "from errand.job where queue = 'pushes' and (state = 'running' or state = 'available' and not \(isPush))"
@@ -134,7 +139,7 @@ extension FlowBench {
     func awaitFault() async throws {
         let isMet = """
             exists (select from errand.circuit where failed_at > '\(begun)')
-                or exists (select from media.removal where error is not null)
+                or exists (\(AppCase.union(.fault, of: "1")))
                 or not exists (select from errand.job where state in ('available', 'running'))
             """
         try #require(try await database.becomes(isMet, within: .seconds(20)), "the worker met no fault")
@@ -180,7 +185,7 @@ extension FlowBench {
         not exists (
             select from errand.job
             where not (state = 'scheduled' and run_at > now() + interval '10 minutes'))
-        and not exists (select from media.removal)
+        and not exists (\(AppCase.union(.pending, of: "1")))
         and not exists (select from errand.circuit where opened_at is not null)
         """
 
@@ -189,6 +194,7 @@ extension FlowBench {
         try await isTrue(within: .seconds(60)) {
             if try await database.becomes(Self.isAtRest, within: .milliseconds(40)) { return true }
             for statement in Self.passTime { try await database.execute(Statement(statement)) }
+            try await run(.pass)
             return false
         }
     }
@@ -200,13 +206,5 @@ extension FlowBench {
         where state = 'scheduled' and run_at > now() and run_at < now() + interval '10 minutes'
         """,
         "update errand.circuit set until = now() where opened_at is not null and until > now()",
-        """
-        update media.removal
-        set try_at = try_at - interval '90 s', final_at = final_at - interval '90 s',
-            tried_at = tried_at - interval '90 s'
-        where not exists (select from errand.job where kind = 'object_removal' and state <> 'scheduled')
-        """,
-        "update media.upload set confirm_at = confirm_at - interval '90 s' where confirm_at > now()",
-        "select media.enqueue_removals_v1()",
     ]
 }

@@ -1,3 +1,4 @@
+import AppTestKit
 import Foundation
 import PushKit
 import StorageKit
@@ -157,7 +158,13 @@ extension Outside.Accepted {
         (token, at, self.data) = (request.token, request.at, data)
         what =
             request.event.isEmpty
-            ? data["event"] ?? data["type"] ?? (data["event_id"] == nil ? "" : "event_reveal")
+            ? data["event"] ?? data["type"] ?? Self.names.first { data[$0.field] != nil }?.push ?? ""
             : "activity_\(request.event)"
+    }
+
+    /// The pushes that don't say their names, each with a field that only its data has.
+    private static let names: [(push: String, field: String)] = AppCase.all(.truth).compactMap { truth in
+        let words = truth.name.components(separatedBy: " by ")
+        return words.count == 2 ? (words[0], words[1]) : nil
     }
 }
