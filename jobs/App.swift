@@ -8,6 +8,9 @@ protocol App: SendableMetatype {
     /// The name of its schema.
     static var name: String { get }
 
+    /// What its jobs need of the host of a worker, beside the database.
+    static var needs: Set<HostNeed> { get }
+
     static func handlers(_ services: AppServices) -> [any JobHandler]
 }
 
@@ -19,6 +22,25 @@ private let apps: [any App.Type] = [
     NotifyApp.self,
     QuotesApp.self,
 ]
+
+/// What jobs may need of the host of a worker. `errand doctor` checks what those of the installed apps need.
+package enum HostNeed: Sendable {
+    /// The object store.
+    case store
+    /// The program errand-image.
+    case images
+    /// Fonts with letters and emoji.
+    case fonts
+    /// Apple's service for pushes.
+    case apns
+    /// Google's.
+    case fcm
+
+    /// What the jobs of these apps need.
+    package static func all(of names: Set<String>) -> Set<HostNeed> {
+        apps.filter { names.contains($0.name) }.reduce(into: []) { $0.formUnion($1.needs) }
+    }
+}
 
 /// What the handlers of apps use.
 package struct AppServices: Sendable {

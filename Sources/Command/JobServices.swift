@@ -44,8 +44,7 @@ struct JobServices: Sendable {
     }
 }
 
-/// The handlers for the jobs of one cell, with what the app `media` needs of this host. Without that app, nothing is
-/// checked.
+/// The handlers for the jobs of one cell. Checks the store and the image program if the cell has an app that needs them.
 struct CellHandlers: Sendable {
     let all: Handlers
     fileprivate let store: any ObjectStore
@@ -57,7 +56,7 @@ struct CellHandlers: Sendable {
     /// - Throws: ``ConfigurationError`` for a bucket that keeps versions against its configuration: deleted objects
     ///   would stay there.
     func check(on database: Database, _ logger: Logger) async throws {
-        guard try await database.hasMedia() else { return }
+        guard try await database.needs(.store) else { return }
         do {
             _ = try images.program()
         } catch {
@@ -80,10 +79,10 @@ struct CellHandlers: Sendable {
     func readiness(of database: Database) -> [ReadinessCheck] {
         [
             ReadinessCheck("storage", isRequired: false) {
-                if try await database.hasMedia() { try await store.check() }
+                if try await database.needs(.store) { try await store.check() }
             },
             ReadinessCheck("images", isRequired: false) {
-                if try await database.hasMedia() { _ = try images.program() }
+                if try await database.needs(.images) { _ = try images.program() }
             },
         ]
     }
@@ -92,9 +91,10 @@ struct CellHandlers: Sendable {
 }
 
 extension Database {
-    /// Whether the database has the app `media`, whose jobs need a store and the image program.
-    fileprivate func hasMedia() async throws -> Bool {
-        try await query("select 'media' = any (errand_internal.apps_v1())").scalar(Bool.self)
+    /// Whether the jobs of an app of the database need this of the host.
+    fileprivate func needs(_ need: HostNeed) async throws -> Bool {
+        let apps = try await query("select errand_internal.apps_v1()").scalar([String].self)
+        return HostNeed.all(of: Set(apps)).contains(need)
     }
 }
 

@@ -3,6 +3,7 @@ import Errand
 /// Photos: compressed, stored and removed.
 enum MediaApp: App {
     static let name = "media"
+    static let needs: Set<HostNeed> = [.store, .images]
 
     static func handlers(_ services: AppServices) -> [any JobHandler] {
         [

@@ -3,6 +3,7 @@ import Errand
 /// Notifications to devices.
 enum NotifyApp: App {
     static let name = "notify"
+    static let needs: Set<HostNeed> = [.apns, .fcm]
 
     static func handlers(_ services: AppServices) -> [any JobHandler] {
         [

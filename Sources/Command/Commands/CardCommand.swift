@@ -5,7 +5,7 @@ import Logging
 
 struct CardCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "card", abstract: "Draw a card of a text, as the job quote_card does.",
+        commandName: "card", abstract: "Draw a card of a text, as a job does.",
         discussion: """
             errand image card 'Know thyself.' card.jpg --author 'Inscription at Delphi' --template sky --appearance dark
 

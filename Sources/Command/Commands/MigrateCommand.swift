@@ -13,12 +13,12 @@ struct MigrateCommand: AsyncParsableCommand {
             Applies missing migrations, then functions and views whose text has changed. Workers \
             may run meanwhile: a step that doesn't get its lock within 0.5 s is retried. Concurrent runs are safe.
 
-            errand migrate --apps media,quotes
+            errand migrate --apps NAME,NAME
 
             adds apps beside the queue. From then on the database has them, each run upgrades them, and the workers run \
             their jobs within a heartbeat. A new database has none.
 
-            errand migrate --drop-app quotes [--reason 'nobody reads them']
+            errand migrate --drop-app NAME [--reason 'nobody uses it']
 
             shows what an app has. With a reason it drops the app: its unfinished jobs are cancelled, the workers remove \
             its objects from the store, then its schema, schedules and kinds go.

@@ -14,7 +14,7 @@ public enum MissedTicks: String, Sendable, Hashable, CaseIterable {
 /// A schedule that the program defines. A scheduler stores it when it starts, and again after it has changed.
 ///
 /// ```swift
-/// try ScheduleDefinition("quote_of_the_day", .cron("0 6 * * *", timeZone: "Europe/Paris"), job: QuoteOfTheDay())
+/// try ScheduleDefinition("daily_report", .cron("0 6 * * *", timeZone: "Europe/Paris"), job: DailyReport())
 /// ```
 /// Changes by `errand.put_schedule` last until the definition in the program changes.
 public struct ScheduleDefinition: Sendable {

@@ -1,6 +1,6 @@
 -- schedule_ticks: the ticks of the last week and their outcomes.
 --
---   select * from errand.schedule_ticks where schedule = 'quote_of_the_day' order by tick desc limit 10;
+--   select * from errand.schedule_ticks where schedule = 'daily_report' order by tick desc limit 10;
 --
 -- outcome is one of
 --   enqueued    its job was enqueued in time

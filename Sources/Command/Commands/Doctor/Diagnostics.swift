@@ -15,13 +15,11 @@ struct Diagnostics: Sendable {
     func findings() async -> [Finding] {
         var findings = await checkDatabase()
         if role.runsJobs {
-            let apps = await installedApps()
-            if apps.contains("media") { findings += await checkStorage() }
-            if !apps.isDisjoint(with: ["activity", "notify"]) {
-                findings += await checkPushes(google: apps.contains("notify"))
-            }
-            if apps.contains("media") { findings += await checkImages() }
-            if apps.contains("quotes") { findings += checkFonts() }
+            let needs = HostNeed.all(of: await installedApps())
+            if needs.contains(.store) { findings += await checkStorage() }
+            if !needs.isDisjoint(with: [.apns, .fcm]) { findings += await checkPushes(google: needs.contains(.fcm)) }
+            if needs.contains(.images) { findings += await checkImages() }
+            if needs.contains(.fonts) { findings += checkFonts() }
         }
         if role.isService || role == .web { findings += await checkAddress() }
         return findings

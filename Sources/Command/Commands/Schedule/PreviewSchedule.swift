@@ -10,7 +10,7 @@ struct PreviewSchedule: AsyncParsableCommand {
         discussion: """
             errand schedule preview --cron '30 2 * * *' --time-zone Europe/Paris --after 2026-10-24T00:00:00Z --json
             errand schedule preview --cron 'every 90 s' --count 3
-            errand schedule preview quote_of_the_day
+            errand schedule preview daily_report
 
             Ticks near a change of clocks have a note.
             """)

@@ -7,7 +7,7 @@ struct ScheduleCommand: AsyncParsableCommand {
         abstract: "Schedules: list them, see their ticks, put one, run one now, pause, resume, drop.",
         discussion: """
             errand schedule preview --cron '30 2 * * *' --time-zone Europe/Paris
-            errand schedule run quote_of_the_day --reason 'the first one had a typo'
+            errand schedule run daily_report --reason 'the first one had a typo'
 
             Schedules are defined by the program, or by `errand schedule put` and errand.put_schedule.
             """,

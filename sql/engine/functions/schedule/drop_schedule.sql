@@ -1,6 +1,6 @@
 -- drop_schedule: deletes a schedule. Its jobs and the record of its ticks stay.
 --
---   select errand.drop_schedule('quote_of_the_day');
+--   select errand.drop_schedule('daily_report');
 --
 -- A schedule that the program defines returns at the program's next start: pause that instead. Raises ER404 for an
 -- unknown schedule.

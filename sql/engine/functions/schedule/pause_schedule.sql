@@ -1,6 +1,6 @@
 -- pause_schedule: pauses a schedule until errand.resume_schedule: it enqueues nothing. Its jobs stay in the queue.
 --
---   select errand.pause_schedule('quote_of_the_day', 'the quotes are being translated');
+--   select errand.pause_schedule('daily_report', 'the mail server moves');
 --
 -- Its ticks are recorded as paused meanwhile. Raises ER422 without a reason, ER404 for an unknown schedule.
 -- errand: for ops

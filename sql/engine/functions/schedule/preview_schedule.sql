@@ -1,6 +1,6 @@
 -- preview_schedule: returns the next ticks of a schedule, oldest first. For a paused one, the ticks that it would have.
 --
---   select * from errand.preview_schedule('quote_of_the_day', 3);
+--   select * from errand.preview_schedule('daily_report', 3);
 --
 -- The first ones are those that are planned, so they are what will happen; later ones and those of the past are
 -- computed, as by errand.next_ticks. Raises ER404 for an unknown schedule, ER422 for a count outside of 1 to 1,000.

@@ -1,6 +1,6 @@
 -- put_schedule: creates a schedule or changes it, from its next tick on, within a second.
 --
---   select errand.put_schedule('quote_of_the_day', '0 6 * * *', 'quote_of_the_day', time_zone => 'Europe/Paris');
+--   select errand.put_schedule('daily_report', '0 6 * * *', 'daily_report', time_zone => 'Europe/Paris');
 --   select errand.put_schedule('expiry', 'every 30 s', 'invite_expiry', missed => 'skip');
 --
 -- cron is five fields (minute, hour, day of month, month, day of week), or six with the second first, or @daily and the

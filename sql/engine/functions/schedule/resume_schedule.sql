@@ -1,7 +1,7 @@
 -- resume_schedule: resumes a paused schedule. The ticks of the pause were not missed: they give no job, and are
 -- recorded as paused.
 --
---   select errand.resume_schedule('quote_of_the_day');
+--   select errand.resume_schedule('daily_report');
 --
 -- Does nothing if the schedule is not paused. Raises ER404 for an unknown schedule.
 -- errand: for ops

@@ -1,6 +1,6 @@
 -- run_schedule: enqueues a job of a schedule now, beside its ticks; also while the schedule is paused.
 --
---   select errand.run_schedule('quote_of_the_day', 'the first one had a typo');
+--   select errand.run_schedule('daily_report', 'the first one had a typo');
 --
 -- Its ticks stay as they are. errand.schedule_ticks shows the job as `by hand`, with the reason. Returns the job's id.
 -- Raises ER404 for an unknown schedule, ER422 without a reason.
