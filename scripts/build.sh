@@ -7,7 +7,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-options=(--configuration "$1")
+# Package.swift lists folders, so that a new one needs no line there: a cached list lacks it.
+options=(--configuration "$1" --manifest-cache none)
 [ "$1" = debug ] || options+=(--static-swift-stdlib -Xlinker -s)
 whole=
 [[ " $* " != *" --build-tests "* ]] || whole=tests

@@ -31,7 +31,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$width
 log=.errand/test.log events=.errand/test-events.jsonl
 mkdir -p .errand
 python3 scripts/slowest.py "$width" "$events" \
-    swift test --skip-build --disable-xctest --event-stream-output-path "$events" --event-stream-version 0 "${arguments[@]}" \
+    swift test --skip-build --manifest-cache none --disable-xctest --event-stream-output-path "$events" --event-stream-version 0 "${arguments[@]}" \
     2>&1 | tee "$log" && exit
 
 # The failures are spread over the output of hundreds of tests: repeat them, then the runner's last line.
