@@ -68,12 +68,12 @@ import Testing
         }
         let counts = Dictionary(uniqueKeysWithValues: results)
         #expect(counts["docs/operations.md"] ?? 0 >= 6)
-        #expect(counts["docs/apps/events.md"] ?? 0 >= 6)
-        for job in [
-            "activity/ActivityEnd", "events/EventPurge", "media/ImageCompression", "media/ObjectRemoval",
-            "media/UploadRetry", "pairing/InviteExpiry",
-        ] {
-            #expect(counts["jobs/\(job)/README.md"] != nil)
+        // The page of each app has results, and the manual of each job has SQL.
+        for page in Document.texts where page.path.hasPrefix("docs/apps/") && page.path != "docs/apps/README.md" {
+            #expect(counts[page.path] ?? 0 >= 1, "\(page.path)")
+        }
+        for manual in Document.texts where manual.path.hasPrefix("jobs/") {
+            #expect(counts[manual.path] != nil, "\(manual.path)")
         }
     }
 
@@ -124,18 +124,27 @@ struct Document: CustomTestStringConvertible {
     /// From the checkout's folder.
     let path: String
     let parts: [Part]
+    /// The statements of `<!-- first: STATEMENT -->`, which make the initial rows.
+    let first: [String]
 
     var testDescription: String { path }
 
-    static let all: [Document] = {
+    static let all = texts.filter { document in
+        document.parts.contains { if case .query = $0 { true } else { false } }
+    }
+
+    /// All Markdown files.
+    static let texts: [Document] = {
         let root = URL(fileURLWithPath: #filePath).appending(path: "../../../..").standardizedFileURL
         let files = FileManager.default.enumerator(
             at: root, includingPropertiesForKeys: nil, options: .skipsHiddenFiles)
         return (files?.compactMap { $0 as? URL } ?? []).filter { $0.pathExtension == "md" }.compactMap { file in
             let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
             let path = String(file.standardizedFileURL.path.dropFirst(root.path.count))
-            let document = Document(path: path.trimmingPrefix("/").description, parts: parts(of: text))
-            return document.parts.contains { if case .query = $0 { true } else { false } } ? document : nil
+            let first = text.matches(of: /<!-- first: ((?s:.*?)) -->/).map { String($0.1) }
+            let document = Document(
+                path: path.trimmingPrefix("/").description, parts: parts(of: text), first: first)
+            return document
         }
         .sorted { $0.path < $1.path }
     }()
@@ -145,11 +154,11 @@ struct Document: CustomTestStringConvertible {
         var isSkipped = false
         return text.matches(
             of:
-                /<!-- (as|meanwhile:|not run) ?(.*?) ?-->|```(\w*)\n((?s:.*?))```(?:\s*```text\n((?s:.*?))```)?|`(select [^`]*)`/
+                /<!-- (as|first:|meanwhile:|not run) ?((?s:.*?)) ?-->|```(\w*)\n((?s:.*?))```(?:\s*```text\n((?s:.*?))```)?|`(select [^`]*)`/
         ).compactMap { match -> Part? in
             if let word = match.1 {
                 isSkipped = word == "not run"
-                if isSkipped { return nil }
+                if isSkipped || word == "first:" { return nil }
                 return word == "as" ? .role(String(match.2 ?? "")) : .meanwhile(String(match.2 ?? ""))
             }
             if let query = match.6 { return .query("\(query);\n", result: nil) }
@@ -203,9 +212,6 @@ extension Document {
             ]
         case "README.md":
             ["insert into errand.job (id, queue_position, queue, kind) values (4711, 1, 'images', 'newsletter')"]
-        case "docs/apps/quotes.md":
-            // The database is a copy of one that may be days old.
-            ["select quotes.rotate_v1()"]
         case "docs/handlers.md":
             [
                 """
@@ -215,21 +221,7 @@ extension Document {
             ]
         case "docs/schedules.md":
             ["select errand.put_schedule('nightly', '0 3 * * *', 'noop')"]
-        case "jobs/media/ImageCompression/README.md":
-            ["select media.submit('uploads/4711.heic')", "update media.photo set id = '\(Self.anID)'"]
-        case "jobs/media/UploadRetry/README.md":
-            [
-                "select errand.circuit_open('storage', 'moves')",
-                "select media.submit_upload('avatars/1.jpg', '\\xffd8')",
-                "update media.upload set id = '\(Self.anID)'",
-            ]
-        case "jobs/activity/ActivityEnd/README.md": ["select errand.circuit_open('apns', 'moves')"]
-        case "jobs/notify/Notification/README.md": ["select errand.circuit_open('fcm', 'moves')"]
-        case _ where path.hasPrefix("jobs/"):
-            ["daily_quote", "event_purge", "invite_expiry", "number_pool", "quote_rotation", "removal_cleanup"].map {
-                "select errand.put_schedule('\($0)', 'every 15 s', '\($0)')"
-            }
-        default: []
+        default: first.map(filled)
         }
     }
 
