@@ -287,7 +287,9 @@ let package = Package(
             exclude: appsEndToEnd + texts(in: "Tests/JobsTests"), swiftSettings: strict),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["AppTestKit", "Command", "ErrandTestKit", "ImageProcess", "Postgres", .logging],
+            dependencies: [
+                "AppSchemas", "AppTestKit", "Command", "ErrandTestKit", "ImageProcess", "Jobs", "Postgres", .logging,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",

@@ -44,7 +44,8 @@ struct JobServices: Sendable {
     }
 }
 
-/// The handlers for the jobs of one cell. Checks the store and the image program if the cell has an app that needs them.
+/// The handlers for the jobs of one cell. The store and the image program are checked if the cell has an app that needs
+/// them.
 struct CellHandlers: Sendable {
     let all: Handlers
     fileprivate let store: any ObjectStore

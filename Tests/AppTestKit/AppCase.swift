@@ -13,6 +13,14 @@ package struct AppCase: Sendable {
         case attack
         /// The columns of a view that errand_monitor does not read, as `app.view: column column`.
         case hidden
+        /// Expressions that are true in a database whose locale is Turkish.
+        case locale
+        /// Calls that notify, and don't with `errand.notify = off`.
+        case notifies
+        /// Calls that must work under strange settings of the database.
+        case settings
+        /// Such calls in days of maintenance.
+        case upkeep
         /// Kinds whose jobs run before ordinary ones.
         case first
 
@@ -33,7 +41,8 @@ package struct AppCase: Sendable {
         case objects
         /// The keys of objects that the store must have.
         case promised
-        /// Whether a push of that name, in `said`, is true; `by FIELD` follows a name that the push itself does not have.
+        /// Whether a push of that name, in `said`, is true; `by FIELD` follows a name that the push itself does not
+        /// have.
         case truth
 
         /// What the users of a flow have before it begins. Its result is a value of that name.

@@ -4,17 +4,17 @@ import Testing
 
 @Suite("What the heads of scripts declare") struct DeclarationsTests {
     private static let code = ScriptFile(
-        path: "events/functions/code.sql",
+        path: "films/functions/code.sql",
         text: """
             -- code: returns the event's
             -- QR code. Draws none.
             --
             --   select key
-            --   from events.code('x');
+            --   from films.code('x');
             --
             -- Raises nothing.
             -- errand: for enqueuer, ops
-            create or replace function events.code(id text) returns text
+            create or replace function films.code(id text) returns text
 
             """)
 
@@ -22,8 +22,8 @@ import Testing
     func comment() throws {
         #expect(
             try Self.code.commented == Self.code.text + """
-                comment on function events.code is 'Returns the event''s QR code. Draws none. Example: \
-                select key from events.code(''x'')';
+                comment on function films.code is 'Returns the event''s QR code. Draws none. Example: \
+                select key from films.code(''x'')';
 
                 """)
     }
@@ -39,25 +39,25 @@ import Testing
     @Test("roles, hidden columns and topics become rows of errand.declaration, which replace those of the part")
     func rows() throws {
         let view = ScriptFile(
-            path: "events/views/v.sql",
+            path: "films/views/v.sql",
             text: """
                 -- v: all.
                 -- errand: for monitor
                 -- errand: hides title, host
                 -- errand: topic find, pause
-                create or replace view events.v as
+                create or replace view films.v as
 
                 """)
         let script = try #require(try Declarations(of: [Self.code, view])).script
-        #expect(script.name == "events/declarations")
+        #expect(script.name == "films/declarations")
         #expect(
             script.text.hasSuffix(
                 """
-                delete from errand.declaration where part = 'events';
+                delete from errand.declaration where part = 'films';
                 insert into errand.declaration (part, object, is_view, roles, hidden, topics)
                 values
-                    ('events', 'events.code', false, '{enqueuer,ops}', '{}', '{}'),
-                    ('events', 'events.v', true, '{monitor}', '{title,host}', '{find,pause}');
+                    ('films', 'films.code', false, '{enqueuer,ops}', '{}', '{}'),
+                    ('films', 'films.v', true, '{monitor}', '{title,host}', '{find,pause}');
 
                 """))
         let plain = ScriptFile(path: "views/a.sql", text: "-- a: b.\ncreate or replace view errand.a as\n")

@@ -69,12 +69,18 @@ import Testing
 
     @Test("an app comes behind those that it needs, and can't be had without them")
     func needs() throws {
-        let needed = ["devices", "media", "notify", "rooms"]
-        let applied = try AppSchemas.named(["events"] + needed).map(\.name)
-        #expect(applied.last == "events" && Set(applied.dropLast()) == Set(needed))
-        #expect(throws: MissingApp.self) { try AppSchemas.named(["events", "media"]) }
-        #expect(throws: MissingApp.self) { try AppSchemas.named(["events"]) }
-        #expect(throws: UnknownApp.self) { try AppSchemas.named(["medias"]) }
+        for (index, app) in AppSchemas.all.enumerated() {
+            let before = AppSchemas.names.prefix(index)
+            #expect(Set(before).isSuperset(of: app.needs), "\(app.name)")
+            let applied = try AppSchemas.named([app.name] + before.reversed()).map(\.name)
+            #expect(applied == before + [app.name])
+            for need in app.needs {
+                let others = [app.name] + before.filter { $0 != need }
+                #expect(throws: MissingApp.self) { try AppSchemas.named(others) }
+            }
+        }
+        #expect(AppSchemas.all.contains { !$0.needs.isEmpty })
+        #expect(throws: UnknownApp.self) { try AppSchemas.named(["film"]) }
         #expect(try AppSchemas.named([]).isEmpty)
     }
 }

@@ -1,3 +1,4 @@
+import AppTestKit
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -93,41 +94,41 @@ import Testing
     }
 
     /// Calls of API servers and operators, before a worker starts.
-    private static let work = [
-        "select errand.enqueue('noop') from generate_series(1, 20)",
-        "select errand.enqueue('noop', run_at => pg_catalog.now() + interval '1 hour') from generate_series(1, 2)",
-        "select errand.cancel('{21,22}', 'not needed')",
-        "select errand.put_schedule('nightly', '0 3 * * *', 'noop', time_zone => 'Europe/Berlin')",
-        "select * from errand.preview_schedule('nightly')",
-        // The worker of a job is lost.
-        """
-        with lost as (
-            insert into errand.worker (name, version, queues, kinds, lease, heartbeat_interval, heartbeat_at)
-            values (
-                'gone:1', '0.1', '{default}', '{noop}', interval '20 s', interval '500 ms',
-                pg_catalog.now() - interval '1 hour')
-            returning id
-        ),
-        held as (
-            update errand.job set state = 'running', worker_id = lost.id, attempt = 1, started_at = pg_catalog.now()
-            from lost
-            where job.id = 1
-            returning job.id, job.worker_id
-        )
-        insert into errand.claim (worker_id, generation, job_ids) select worker_id, 0, array[id] from held
-        """,
-        "select rooms.emit('pair', 'greeting', jsonb_build_object('n', 1.5, 's', 'x', 'b', true))",
-    ]
+    private static let work =
+        [
+            "select errand.enqueue('noop') from generate_series(1, 20)",
+            "select errand.enqueue('noop', run_at => pg_catalog.now() + interval '1 hour') from generate_series(1, 2)",
+            "select errand.cancel('{21,22}', 'not needed')",
+            "select errand.put_schedule('nightly', '0 3 * * *', 'noop', time_zone => 'Europe/Berlin')",
+            "select * from errand.preview_schedule('nightly')",
+            // The worker of a job is lost.
+            """
+            with lost as (
+                insert into errand.worker (name, version, queues, kinds, lease, heartbeat_interval, heartbeat_at)
+                values (
+                    'gone:1', '0.1', '{default}', '{noop}', interval '20 s', interval '500 ms',
+                    pg_catalog.now() - interval '1 hour')
+                returning id
+            ),
+            held as (
+                update errand.job set state = 'running', worker_id = lost.id, attempt = 1, started_at = pg_catalog.now()
+                from lost
+                where job.id = 1
+                returning job.id, job.worker_id
+            )
+            insert into errand.claim (worker_id, generation, job_ids) select worker_id, 0, array[id] from held
+            """,
+        ] + AppCase.statements(.settings)
 
     /// What maintenance does in days.
-    private static let upkeep = [
-        "select errand.retry('{22}')",
-        "select errand_internal.make_partitions(5)",
-        "select errand_internal.drop_partition()",
-        "select errand_internal.prune()",
-        "select * from errand.health()",
-        "select * from errand.limits",
-        "select * from errand.failures",
-        "select people.erase('user-17')",
-    ]
+    private static let upkeep =
+        [
+            "select errand.retry('{22}')",
+            "select errand_internal.make_partitions(5)",
+            "select errand_internal.drop_partition()",
+            "select errand_internal.prune()",
+            "select * from errand.health()",
+            "select * from errand.limits",
+            "select * from errand.failures",
+        ] + AppCase.statements(.upkeep)
 }

@@ -1,3 +1,4 @@
+import AppSchemas
 import AppTestKit
 import ErrandTestKit
 import Foundation
@@ -34,12 +35,17 @@ import Testing
             let settings = try reaching(configuration)
             #expect(try await Program.run(["migrate"], settings: settings).code == 0)
             try await database.execute("update errand.script set sha256 = ''")
+            let tables = try await database.query(
+                """
+                select concat_ws(', ', 'errand.job, errand.worker, errand.failed', string_agg(oid::regclass::text, ', '))
+                from pg_class
+                where relkind = 'r' and relnamespace::regnamespace::text in (select name from errand.app)
+                    -- The creation of a trigger would wait.
+                    and exists (select from pg_trigger where tgrelid = pg_class.oid and not tgisinternal)
+                """
+            ).scalar(String.self)
             try await database.transaction { transaction in
-                try await transaction.execute(
-                    """
-                    lock table errand.job, errand.worker, errand.failed, media.upload, pairing.pair
-                    in row exclusive mode
-                    """)
+                try await transaction.execute(Statement("lock table \(tables) in row exclusive mode"))
                 let again = try await Program.run(["migrate"], settings: settings)
                 #expect(again.code == 0)
                 #expect(again.output.contains("functions and views\n"))
@@ -47,19 +53,20 @@ import Testing
         }
     }
 
-    @Test("a database with a schema media of its own is refused before anything changes")
+    @Test("a database with a schema of its own that an app has too is refused before anything changes")
     func taken() async throws {
         try await withAppDatabase { database, configuration in
             let settings = try reaching(configuration)
             try await database.dropSchemas()
-            try await database.execute("create schema media")
-            try await database.execute("create table media.film (id int)")
-            for arguments in [["migrate", "--apps", "all"], ["migrate", "--apps", "media", "--dry-run"]] {
+            let app = AppSchemas.names[0]
+            try await database.execute(Statement("create schema \(app)"))
+            try await database.execute(Statement("create table \(app).film (id int)"))
+            for arguments in [["migrate", "--apps", "all"], ["migrate", "--apps", app, "--dry-run"]] {
                 let program = try await Program.run(arguments, settings: settings)
                 #expect(program.code == 78)
                 #expect(
                     program.error
-                        == "errand: the database has already, and not from Errand: schema media (with film); nothing was "
+                        == "errand: the database has already, and not from Errand: schema \(app) (with film); nothing was "
                         + "changed (give Errand a database of its own, or rename that schema: alter schema … rename to …)"
                 )
                 #expect(program.output == "")
@@ -92,24 +99,32 @@ import Testing
                 try await database.query("select name from errand.schedules").column(0, as: String.self) == [])
             #expect(try await database.query("select name from errand.kind").column(0, as: String.self) == ["noop"])
 
-            let lacking = try await migrate("events")
+            let app = try #require(AppSchemas.all.last { !$0.needs.isEmpty })
+            let lacking = try await migrate(app.name)
             #expect(lacking.code == 78)
-            #expect(lacking.error == "errand: --apps: expected media beside events, which needs it")
-            let unknown = try await migrate("event,media").error
-            #expect(unknown.hasPrefix("errand: --apps: expected activity, ") && unknown.hasSuffix(", got 'event'"))
-            let needed = "devices,media,notify,rooms"
-            #expect(try await migrate("events,\(needed)").output.contains("applied migration events/0001_events\n"))
-            for apps in ["none", "rooms"] { #expect(try await migrate(apps).output == "up to date\n") }
-            let names = try await database.query("select name from errand.app order by name")
-            #expect(try names.column(0, as: String.self) == ["devices", "events", "media", "notify", "rooms"])
-            #expect(try await Program.run(["migrate"], settings: reaching(configuration)).output == "up to date\n")
-            let schedules = try await database.query("select app, name from errand.schedule order by name")
+            #expect(lacking.error == "errand: --apps: expected \(app.needs[0]) beside \(app.name), which needs it")
             #expect(
-                try schedules.map { try $0.decode(String.self, String.self) }.map { "\($0.0).\($0.1)" }
-                    == [
-                        "devices.device_prune", "events.event_purge", "notify.notification_cleanup",
-                        "media.removal_cleanup",
-                    ])
+                try await migrate("film").error
+                    == "errand: --apps: expected \(AppSchemas.names.joined(separator: ", ")), got 'film'")
+            var needed = [app.name]
+            for part in AppSchemas.all.reversed() where needed.contains(part.name) { needed += part.needs }
+            needed = Set(needed).sorted()
+            let added = try await migrate(needed.joined(separator: ","))
+            #expect(added.output.contains("applied migration \(app.name)/0001_"))
+            for apps in ["none", needed[0]] { #expect(try await migrate(apps).output == "up to date\n") }
+            let names = try await database.query("select name from errand.app order by name")
+            #expect(try names.column(0, as: String.self) == needed)
+            #expect(try await Program.run(["migrate"], settings: reaching(configuration)).output == "up to date\n")
+            for table in ["schedule", "handler"] {
+                let apps =
+                    table == "schedule"
+                    ? "select distinct app from errand.schedule"
+                    : """
+                    select distinct split_part(function, '.', 1) from errand.handler
+                    """
+                let found = try await database.query(Statement(apps)).column(0, as: String.self)
+                #expect(!found.isEmpty && Set(found).isSubset(of: needed), "\(table)")
+            }
             #expect(try await migrate("all").code == 0)
         }
     }
@@ -123,10 +138,10 @@ import Testing
                     try await Task.sleep(for: .milliseconds(20))
                 }
                 let added = try await Program.run(
-                    ["migrate", "--apps", "devices,notify,rooms,media,quotes"], settings: settings)
+                    ["migrate", "--apps", "media"], settings: settings)
                 #expect(added.code == 0, "\(added.errors)")
                 try await database.execute(
-                    "select errand.enqueue(kind) from unnest('{removal_cleanup,daily_quote}'::text[]) as kind")
+                    "select errand.enqueue(kind) from unnest('{removal_cleanup,object_removal}'::text[]) as kind")
                 while try await database.query("select count(*) from errand.history").scalar(Int.self) < 2 {
                     try await Task.sleep(for: .milliseconds(20))
                 }
@@ -137,7 +152,7 @@ import Testing
             #expect(worker.code == 0, "\(worker.errors)")
             #expect(
                 try await database.query("select distinct app from errand.kind where app is not null order by app")
-                    .column(0, as: String.self) == ["devices", "media", "notify", "quotes"])
+                    .column(0, as: String.self) == ["media"])
         }
     }
 

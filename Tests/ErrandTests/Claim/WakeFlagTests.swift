@@ -59,11 +59,12 @@ import Testing
                 "select current_setting('max_prepared_transactions')::int > 0"
             ).scalar(Bool.self)
             let gid = "errand_test_\(UInt32.random(in: 0...UInt32.max))"
-            let calls = [
-                "select errand.enqueue('noop')", #"select errand.enqueue_many('[{"kind": "noop"}]')"#,
-                "select errand.cancel(array(select id from errand.job where state = 'running'), 'x')",
-                "select errand.retry(array(select id from errand.history))", "select rooms.emit('room', 'event')",
-            ]
+            let calls =
+                [
+                    "select errand.enqueue('noop')", #"select errand.enqueue_many('[{"kind": "noop"}]')"#,
+                    "select errand.cancel(array(select id from errand.job where state = 'running'), 'x')",
+                    "select errand.retry(array(select id from errand.history))",
+                ] + AppCase.statements(.notifies)
             /// The SQLSTATE with which PREPARE TRANSACTION is refused.
             func refusal(first: String) async throws -> String? {
                 for call in ["begin", first] + calls { try await connection.execute(Statement(call)) }

@@ -42,9 +42,18 @@ import Testing
                     """)
             #expect(try await database.text(page, as: "errand_monitor").hasPrefix("errand.circuits|"))
             #expect(try await database.text(page, as: "errand_enqueuer") == "")
-            let app = "select call from errand.help('quotes') where call = 'quotes.retire(id, reason)'"
-            #expect(try await database.text(app, as: "errand_ops") == "quotes.retire(id, reason)")
-            #expect(try await database.text(app, as: "errand_monitor") == "")
+            // Of the apps, what operators may call and monitors may not.
+            let ofApps = """
+                select part || ' ' || object from errand.declaration
+                where part <> 'engine' and not is_view and 'ops' = any (roles) and 'monitor' <> all (roles)
+                    and object !~ '_v[0-9]+$'
+                """
+            for line in try await database.text(ofApps).split(separator: "\n") {
+                let (app, function) = (line.prefix { $0 != " " }, line.drop { $0 != " " }.dropFirst())
+                let call = "select count(*) > 0 from errand.help('\(app)') where starts_with(call, '\(function)(')"
+                #expect(try await database.text(call, as: "errand_ops") == "true", "\(function)")
+                #expect(try await database.text(call, as: "errand_monitor") == "false", "\(function)")
+            }
             let topics = "select count(*) from errand.help() where call = 'select * from errand.help(''retry'')'"
             #expect(try await database.text(topics, as: "errand_ops") == "1")
             for (word, call) in [

@@ -65,15 +65,18 @@ import Testing
                 """
             #expect(try await database.count(differing) == 0)
             // Those of the apps begin at 1 MB.
+            try await database.execute("create schema film authorization errand_owner")
+            try await database.execute("insert into errand.app (name) values ('film')")
             try await database.execute(
                 """
-                insert into media.removal (in_flight, key)
-                select false, repeat('k', 1000) || n from generate_series(1, 2000) as n
+                create table film.reel as
+                select repeat('k', 1000) || n as key from generate_series(1, 2000) as n
                 """)
-            try await database.execute("vacuum media.removal")
+            try await database.execute("alter table film.reel owner to errand_owner")
+            try await database.execute("vacuum film.reel")
             let apps = "from errand.metrics() where labels ->> 'table' !~ '^errand[.]' and name = 'errand_table_bytes'"
             #expect(
-                try await database.text("select labels ->> 'table', value > 2e6 \(apps)") == "media.removal|true")
+                try await database.text("select labels ->> 'table', value > 2e6 \(apps)") == "film.reel|true")
             let history = "from errand.metrics() where labels ->> 'table' = 'errand.history'"
             #expect(try await database.count(history) == 3)
         }

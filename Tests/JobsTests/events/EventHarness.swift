@@ -107,10 +107,3 @@ func addDelivered(
     try await database.execute(
         Statement("select media.delivered_v1(id, key) from media.upload where photo = $1", [photo]))
 }
-
-extension ObjectStore {
-    /// Every key in the store.
-    func all() async throws -> [String] {
-        try await keys(beginning: "", after: nil, atMost: 100_000).map(\.text)
-    }
-}

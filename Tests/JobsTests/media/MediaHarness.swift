@@ -1,3 +1,4 @@
+import ErrandStorage
 import ErrandTestKit
 import Foundation
 import Postgres
@@ -66,5 +67,12 @@ extension Database {
             }
         }
         #expect(try await number("select count(*) from media.photo") == 0)
+    }
+}
+
+extension ObjectStore {
+    /// Every key in the store.
+    func all() async throws -> [String] {
+        try await keys(beginning: "", after: nil, atMost: 100_000).map(\.text)
     }
 }

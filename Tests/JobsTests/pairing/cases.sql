@@ -34,3 +34,6 @@ select pairing.redeem_invite(code, :'ben') from pairing.create_invite(:'anna');
 
 -- case: disturbance disconnect, removes data
 select pairing.disconnect(:'anna');
+
+-- case: locale
+pairing.create_invite('a') is not null;

@@ -34,3 +34,6 @@ select people.erase(:'ben');
 
 -- case: after erase receiver
 select 'left of the person: ' || people.export(:'ben')::text where people.export(:'ben') <> '{}';
+
+-- case: upkeep
+select people.erase('user-17');
