@@ -1,4 +1,5 @@
 # activity.sh: a Live Activity is started and updated, and ended when its time has come.
+# place: 5
 
 begin_activity() {
     activity=$(sql "select activity_id from activity.start_demo(ends_in => '10 s');")

@@ -1,4 +1,5 @@
 # devices.sh: devices register and are notified, and one that was retired long ago is deleted.
+# place: 2
 
 show_devices() {
     title "Notification: Ben's two phones register, and get a notification"

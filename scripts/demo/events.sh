@@ -1,4 +1,5 @@
 # events.sh: a disposable camera, whose photos are revealed at a time and purged 8 days after its end.
+# place: 7
 
 show_events() {
     show_reveal

@@ -1,4 +1,5 @@
 # identity.sh: virtual numbers, and the pool that is filled ahead.
+# place: 8
 
 show_identity() {
     title "NumberPool: free numbers are drawn ahead, and two users get one each"

@@ -1,4 +1,5 @@
 # media.sh: eight photos that an app could not upload, stored and compressed.
+# place: 1
 
 photos=(
     nature/Storm.jpg nature/TwoWings.jpg nature/Dune.jpg nature/Blinds.jpg nature/RainDrops.jpg

@@ -1,4 +1,5 @@
 # moments.sh: a pair, a photo from one to the other, the events in the receiver's room, and a photo that replaces it.
+# place: 3
 
 show_moments() {
     local first

@@ -1,4 +1,5 @@
 # pairing.sh: an invite whose time is over.
+# place: 6
 
 begin_pairing() {
     invite=$(sql "select code from pairing.create_invite('demo');")

@@ -1,4 +1,5 @@
 # people.sh: a person's data, exported and erased.
+# place: 9
 
 show_people() {
     title "Erasure: all that the apps have about Anna, and then its receipt"

@@ -1,4 +1,5 @@
 # quotes.sh: the quote of each day, a card with it, and its push at a subscriber's local time.
+# place: 4
 
 # Carl's local time is now. His push is enqueued within 15 s, and shown last.
 begin_quotes() {
