@@ -26,7 +26,8 @@ import Testing
     func choosing() {
         let chosen = { (word: String) in [any Scenario].all(isFull: false).filter { $0.isChosen(by: word) }.map(\.name)
         }
-        #expect(chosen("drain") == ["drain-1", "drain-2", "drain-4", "drain-cpu-1", "drain-cpu-2", "drain-10k"])
+        let drains = ["drain-1", "drain-2", "drain-4", "drain-cpu-1", "drain-cpu-2", "drain-10k", "drain-followed"]
+        #expect(chosen("drain") == drains)
         #expect(chosen("drain-1") == ["drain-1"])
         #expect(chosen("enqueue-16") == ["enqueue-16", "enqueue-16-busy", "enqueue-16-idle"])
         #expect(chosen("dra").isEmpty)

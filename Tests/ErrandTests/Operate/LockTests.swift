@@ -130,7 +130,7 @@ import Testing
             "update errand.queue set paused_until = now()",
             "select errand.pause_queue('other', 'x', now() + interval '1 hour', force => true)",
             "select errand.circuit_open('apns', 'x')", "select errand.put_schedule('s', 'every 1 h', 'noop')",
-            "update errand.schedule set last_tick = now() - interval '2 h', due_at = now()",
+            "update errand.schedule set last_tick = now() - interval '2 h', due_at = now(), owner = session_user",
             """
             insert into errand.failed (
                 id, created_at, run_at, priority, attempt, max_attempts, crashes, queue, kind, payload, error)
