@@ -2,7 +2,7 @@
 --
 --   errand_owner      owns all objects; no login needs it to work with the queue
 --   errand_worker     the worker processes: functions with a version, errand.metrics for /metrics, and no table
---   errand_enqueuer   the application: only enqueues
+--   errand_enqueuer   the application: enqueues, follows its own jobs and schedules, handles jobs by functions
 --   errand_ops        operators: read everything, cancel, retry, pause, edit schedules and limits
 --   errand_monitor    dashboards and alerts: status without the content or owners of jobs
 --

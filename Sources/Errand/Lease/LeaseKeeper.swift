@@ -131,7 +131,7 @@ struct LeaseKeeper {
         let unclaimed = environment.attemptEnvironment.handlers.queues
             .subtracting(environment.configuration.queues.keys).sorted()
         if !unclaimed.isEmpty {
-            logger.warning(
+            logger.notice(
                 "this worker has kinds of queues that it doesn't claim from",
                 metadata: ["queues": .array(unclaimed.map { "\($0)" })])
         }
