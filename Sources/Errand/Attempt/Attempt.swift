@@ -42,7 +42,7 @@ package final class Attempt: Sendable {
         // What the handler has committed with its own writes is final, whatever it did after that.
         do {
             let outcome = try await context.withMemory(entry.policy.memory) { try await entry.run(job, context) }
-            return context.control.committed ?? Completion(outcome, of: job, entry.policy)
+            return context.control.committed ?? Completion(outcome, of: job)
         } catch {
             span?.threw(error)
             return (context.control.committed ?? completion(afterThrown: error, entry.policy)).caused(
@@ -59,7 +59,7 @@ package final class Attempt: Sendable {
         case .shutdown:
             return .released(job)
         case .deadline:
-            return .failure(job, policy, error: "deadline of \(policy.deadline) exceeded")
+            return .failure(job, error: "deadline of \(policy.deadline) exceeded")
         case .cancelled, .leaseLost, nil:
             switch error {
             case let down as Unavailable:
@@ -69,7 +69,7 @@ package final class Attempt: Sendable {
             case let classified as any ClassifiedError where classified.isPermanent:
                 return .failed(job, error: error.recordedText)
             default:
-                return .failure(job, policy, error: error.recordedText)
+                return .failure(job, error: error.recordedText)
             }
         }
     }
@@ -81,10 +81,8 @@ extension Attempt {
         var end: Completion =
             switch interruption {
             case .deadline:
-                .failure(
-                    job, entry?.policy ?? JobPolicy(),
-                    error: "deadline exceeded, and the handler did not stop when it was cancelled"
-                ).caused(by: "deadline exceeded")
+                .failure(job, error: "deadline exceeded, and the handler did not stop when it was cancelled")
+                    .caused(by: "deadline exceeded")
             case .shutdown, .cancelled, .leaseLost:
                 .released(job)
             }

@@ -21,10 +21,9 @@ extension JobContext {
     public func transaction(
         _ body: @Sendable (Transaction) async throws -> Outcome
     ) async throws -> Outcome {
-        let policy = environment.handlers[kind]?.policy ?? JobPolicy()
         let ticket = environment.commits.begin()
         do {
-            let (outcome, completion) = try await committing(body, policy: policy, ticket: ticket)
+            let (outcome, completion) = try await committing(body, ticket: ticket)
             control.committed = completion
             return outcome
         } catch {
@@ -35,12 +34,12 @@ extension JobContext {
     }
 
     private func committing(
-        _ body: @Sendable (Transaction) async throws -> Outcome, policy: JobPolicy, ticket: CommitTicket
+        _ body: @Sendable (Transaction) async throws -> Outcome, ticket: CommitTicket
     ) async throws -> (Outcome, Completion) {
         try await database.transaction { transaction in
             let outcome = try await body(transaction)
             if case .done(let output?) = outcome { _ = try output.checkedAsOutput() }
-            let completion = Completion(outcome, of: job, policy)
+            let completion = Completion(outcome, of: job)
             control.isCommitting = true
             var (state, number, errorID) = try await transaction.write(completion)
             // Another session has locked the job's row, such as one that cancels the job and has not committed. The

@@ -41,7 +41,7 @@ extension Completion {
         Self(job: job, outcome: .succeeded, output: output)
     }
 
-    package static func retried(_ job: ClaimedJob, error: String, after delay: Duration) -> Self {
+    package static func retried(_ job: ClaimedJob, error: String, after delay: Duration?) -> Self {
         Self(job: job, outcome: .retried, error: error, delay: delay)
     }
 
@@ -70,18 +70,15 @@ extension Completion {
         Self(job: job, outcome: .obsolete, error: reason)
     }
 
-    /// A retry if an attempt is left, else a final failure.
-    static func failure(_ job: ClaimedJob, _ policy: JobPolicy, error: String, delay: Duration? = nil) -> Self {
-        guard job.attempt < job.maxAttempts else { return .failed(job, error: error) }
-        var random = SystemRandomNumberGenerator()
-        return .retried(
-            job, error: error, after: delay ?? policy.retry.delay(afterAttempt: job.attempt, using: &random))
+    /// A retry if an attempt is left, else a final failure. Without a delay the database draws that of the kind.
+    static func failure(_ job: ClaimedJob, error: String, delay: Duration? = nil) -> Self {
+        job.attempt < job.maxAttempts ? .retried(job, error: error, after: delay) : .failed(job, error: error)
     }
 }
 
 // MARK: - From what a handler returns
 extension Completion {
-    init(_ outcome: Outcome, of job: ClaimedJob, _ policy: JobPolicy) {
+    init(_ outcome: Outcome, of job: ClaimedJob) {
         self =
             switch outcome {
             case .done(let output): .succeeded(job, checking: output)
@@ -92,7 +89,7 @@ extension Completion {
             case .cancel(let reason): .cancelled(job, reason: reason)
             case .fail(let reason, let cause): .failed(job, error: reason).caused(by: cause)
             case .retry(let delay, let reason, let cause):
-                .failure(job, policy, error: reason, delay: delay).caused(by: cause)
+                .failure(job, error: reason, delay: delay).caused(by: cause)
             }
     }
 

@@ -1,7 +1,6 @@
 /// When and how often a failed attempt is retried: after growing delays with full jitter.
 ///
-/// Full jitter draws a delay evenly from 0 to its bound. Of all ways to spread retries it gives the lowest load when
-/// many jobs fail together (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015).
+/// A worker registers it with its kind, and the database draws the delays: errand_internal.retry_delay.
 public struct RetryPolicy: Sendable, Hashable {
     /// Attempts in all, the first one included; at least 1.
     public let attempts: Int
@@ -37,11 +36,5 @@ public struct RetryPolicy: Sendable, Hashable {
         self.attempts = attempts
         self.bounds = bounds
         self.jitter = jitter
-    }
-
-    /// The delay after the failed attempt with this number, counted from 1.
-    public func delay(afterAttempt attempt: Int, using random: inout some RandomNumberGenerator) -> Duration {
-        let bound = bounds[min(max(attempt, 1), bounds.count) - 1]
-        return bound * (1 - jitter + Double.random(in: 0...jitter, using: &random))
     }
 }

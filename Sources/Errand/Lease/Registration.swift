@@ -48,6 +48,8 @@ private struct KnownKind: Encodable {
     let circuits: [String]?
     let keep_ended_s: Double?
     let keep_failed_s: Double?
+    let retry_delays_s: [Double]
+    let retry_jitter: Double
 
     init(_ kind: JobKind, _ entry: Handlers.Entry) {
         let policy = entry.policy
@@ -60,5 +62,7 @@ private struct KnownKind: Encodable {
         circuits = policy.circuits.isEmpty ? nil : policy.circuits
         keep_ended_s = policy.retention.ended.map { Double($0.wholeMilliseconds) / 1000 }
         keep_failed_s = policy.retention.failed.map { Double($0.wholeMilliseconds) / 1000 }
+        retry_delays_s = policy.retry.bounds.map { Double($0.wholeMilliseconds) / 1000 }
+        retry_jitter = policy.retry.jitter
     }
 }

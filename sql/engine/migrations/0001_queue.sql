@@ -342,6 +342,8 @@ create table errand.kind (
     limit_key text,
     app text,
     circuits text[],
+    retry_delays interval[],
+    retry_jitter real,
     registered_by text not null default session_user,
     constraint kind_pkey primary key (name)
 );
@@ -360,5 +362,9 @@ comment on column errand.kind.queue is 'queue of its jobs, unless an enqueue nam
 comment on column errand.kind.limit_key is 'limit of its jobs, unless an enqueue names one';
 comment on column errand.kind.app is 'the app that it belongs to; null = none';
 comment on column errand.kind.circuits is 'the circuits of its jobs: they park while one of them is open';
+comment on column errand.kind.retry_delays is
+    'the longest delay after each failed attempt, the last one for all later ones; null = 2 s, doubled each time, up '
+    'to 1 h: errand_internal.retry_delay';
+comment on column errand.kind.retry_jitter is 'the share of the delay that is random; null = all of it';
 comment on column errand.kind.registered_by is
     'the login of that worker: while a live worker of this login has the kind, no other login may change it';

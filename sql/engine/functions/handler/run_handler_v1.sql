@@ -86,8 +86,7 @@ begin
                 end;
                 cause := 'PostgresError ' || sqlstate;
                 error := format('%s (%s)', sqlerrm, sqlstate);
-                delay_ms := case outcome when 'snoozed' then 1000 + random() * 1000
-                    when 'retried' then errand_internal.retry_delay(existing.attempt) end;
+                delay_ms := case when outcome = 'snoozed' then 1000 + random() * 1000 end;
                 state := null;
             end if;
     end;

@@ -2,7 +2,7 @@
 --
 -- The arrays have an element for each job. Outcomes:
 --   succeeded  to the history, with its output
---   retried    scheduled again in delay_ms (0 = at once); the error is recorded
+--   retried    scheduled again in delay_ms (0 = at once, null = errand_internal.retry_delay); the error is recorded
 --   snoozed    the same, but the attempt is not counted and nothing is recorded; closes the circuit that it probed
 --   released   handed back: not counted, and the job keeps its position
 --   parked     waits for its circuit, not counted; the error is the finding; due = time of the next probe
@@ -79,7 +79,12 @@ begin
         end if;
         -- 4,000 days are too long already, and more may be no time at all.
         due := coalesce(
-            result.due, now() + least(coalesce(result.delay_ms, 0), 345600000000) * interval '1 millisecond');
+            result.due,
+            now() + case
+                when result.delay_ms is not null then least(result.delay_ms, 345600000000) * interval '1 millisecond'
+                when result.outcome = 'retried' then errand_internal.retry_delay(existing.kind, existing.attempt)
+                else interval '0'
+            end);
         if result.outcome in ('retried', 'snoozed', 'parked') and due > latest then
             result.error := concat_ws('; ', result.error, format(
                 '%s: expected at most 10 years from now, got %s', result.outcome, due));
