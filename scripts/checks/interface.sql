@@ -1,4 +1,4 @@
--- What operators and applications call and read, as rows of tab-separated fields in the order of the documents:
+-- What operators, applications and workers call and read, as rows of tab-separated fields in the order of the documents:
 --
 --   topic   name, about                             of errand.help
 --   app     name, about
@@ -11,7 +11,7 @@
 with declared as (
     select object, is_view, topics, array_to_string(array(select unnest(roles) order by 1), ', ') as roles
     from errand.declaration
-    where roles && '{enqueuer,ops,monitor}' and object !~ '_v[0-9]+$'
+    where roles && '{worker,enqueuer,ops,monitor}' and object !~ '_v[0-9]+$'
         and split_part(object, '.', 1) <> 'errand_internal'
 ),
 section as (

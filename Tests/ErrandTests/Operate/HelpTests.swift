@@ -10,7 +10,7 @@ import Testing
     func complete() async throws {
         try await withTestDatabase { database, _ in
             let callable = """
-                select proname::text as name from pg_proc cross join unnest('{ops,monitor,enqueuer}'::text[]) as role
+                select proname::text as name from pg_proc cross join unnest('{worker,ops,monitor,enqueuer}'::text[]) as role
                 where pronamespace = 'errand'::regnamespace and proname !~ '_v\\d+$'
                     and has_function_privilege('errand_' || role, pg_proc.oid, 'execute')
                 union

@@ -26,8 +26,12 @@ create table errand.worker (
     login text not null default session_user,
     drained_by text,
     drained_reason text,
+    pulls_as uuid,
+    unnamed bigint[] not null default '{}',
     constraint worker_pkey primary key (id)
 ) with (fillfactor = 20);
+-- Each errand.pull finds its worker: errand_internal.renew_pulling.
+create unique index worker_pulls_as_index on errand.worker (pulls_as) where pulls_as is not null;
 
 comment on table errand.worker is 'The workers that hold a lease. A worker without a row holds no jobs';
 comment on column errand.worker.id is 'the worker''s id: each start has a new one';
@@ -57,6 +61,11 @@ comment on column errand.worker.marks is
 comment on column errand.worker.server_start is 'errand_internal.server_start() when the marks were taken';
 comment on column errand.worker.login is 'session_user when it registered';
 comment on column errand.worker.drained_by is 'who drained it';
+comment on column errand.worker.pulls_as is
+    'the id by which it calls errand.pull; null for a worker of Errand''s program';
+comment on column errand.worker.unnamed is
+    'positions of jobs that it has pulled and did not name in its last check: one that it does not name in the next '
+    'either is taken back';
 comment on column errand.worker.drained_reason is 'why it is drained, in the words of the operator';
 
 -- Each claim writes a row. The jobs of a lost worker are found by these rows, however many other jobs wait.

@@ -7,13 +7,9 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
     problem text;
-    existing errand.kind;
     quoted text;
     app text;
 begin
-    perform errand_internal.check_job(
-        store_handler.kind, '{}', store_handler.queue, store_handler.priority, store_handler.max_attempts, null,
-        'put_handler');
     if (store_handler.timeout between interval '1 millisecond' and interval '5 minutes') is not true then
         raise exception 'put_handler: timeout: expected 1 ms to 5 min, got %', coalesce(timeout::text, 'null')
             using errcode = 'ER422', hint = 'A longer job works in batches: errand.outcome_again.';
@@ -25,30 +21,14 @@ begin
     if problem is not null then
         raise exception 'put_handler: function: %', problem using errcode = 'ER422';
     end if;
-    select * into existing from errand.kind where name = store_handler.kind for update;
-    if existing.registered_by <> store_handler.registered_by
-        and to_regrole(quote_ident(existing.registered_by)) is not null
-        and not pg_has_role(store_handler.registered_by, quote_ident(existing.registered_by)::regrole, 'member')
-    then
-        raise exception 'put_handler: kind %: expected one of %, got one of %', store_handler.kind, registered_by,
-            existing.registered_by using errcode = 'ER409';
-    end if;
     select format('%I.%I', nspname, proname), app.name into quoted, app
     from pg_proc as routine
     join pg_namespace as space on space.oid = routine.pronamespace
     left join errand.app on app.name = nspname
     where routine.oid = to_regprocedure(store_handler.function || '(jsonb, jsonb)');
-    insert into errand.kind as old (name, app, queue, max_attempts, priority, registered_by)
-    values (
-        store_handler.kind, app, coalesce(store_handler.queue, 'default'), coalesce(store_handler.max_attempts, 10),
-        coalesce(store_handler.priority, 2), coalesce(store_handler.registered_by, current_user))
-    on conflict on constraint kind_pkey do update
-    set app = excluded.app, queue = coalesce(store_handler.queue, old.queue),
-        max_attempts = coalesce(store_handler.max_attempts, old.max_attempts),
-        priority = coalesce(store_handler.priority, old.priority), registered_by = excluded.registered_by
-    where (old.app, old.queue, old.max_attempts, old.priority, old.registered_by) is distinct from (
-        excluded.app, coalesce(store_handler.queue, old.queue), coalesce(store_handler.max_attempts, old.max_attempts),
-        coalesce(store_handler.priority, old.priority), excluded.registered_by);
+    perform errand_internal.store_kind(
+        store_handler.kind, store_handler.queue, store_handler.max_attempts, store_handler.priority,
+        store_handler.registered_by, 'put_handler', app);
     insert into errand.handler as old (kind, function, timeout, registered_by)
     values (store_handler.kind, quoted, store_handler.timeout, store_handler.registered_by)
     on conflict on constraint handler_pkey do update

@@ -6,6 +6,7 @@ create or replace function errand_internal.run_task(
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     lost record;
+    moved record;
     memory text;
 begin
     is_more := false;
@@ -21,6 +22,10 @@ begin
             memory := errand_internal.release_parked(existing.memory);
         when 'bulk' then
             is_put_off := not errand_internal.run_bulk();
+        when 'marks' then
+            select * into moved from errand_internal.move_marks(existing.memory);
+            memory := moved.next_memory;
+            is_more := moved.is_more;
         when 'rescue', 'unlisted' then
             -- Running jobs that no record names are sought in 10,000 pages a run.
             select * into lost

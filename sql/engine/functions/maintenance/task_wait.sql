@@ -34,6 +34,8 @@ begin
                     where opened_at is not null and (probe_job_id is not null or until <= now()));
         when 'bulk' then
             has_work := exists (select from errand.bulk where ended_at is null);
+        when 'marks' then
+            has_work := exists (select from errand.worker where pulls_as is not null);
         when 'rescue' then
             return errand_internal.rescue_wait();
         else

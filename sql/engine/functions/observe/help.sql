@@ -6,7 +6,7 @@
 -- The topics are those of errand_internal.help_topics and the installed apps. A function's name and other words, such
 -- as kill, show the topics that have them. Arguments in brackets have a default. Shows only what the reader may call or
 -- read. \df+ errand.retry has a function's types and an example. Raises ER404 for another topic.
--- errand: for enqueuer, ops, monitor
+-- errand: for worker, enqueuer, ops, monitor
 -- errand: topic help
 create or replace function errand.help(topic text default null) returns table (call text, does text)
 language plpgsql stable security definer

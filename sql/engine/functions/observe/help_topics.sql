@@ -6,6 +6,7 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     values
         ('enqueue', 'enqueue jobs', 'add insert create push submit'),
         ('handlers', 'run jobs by SQL functions', 'handler function plpgsql worker run'),
+        ('pull', 'run jobs in any language', 'worker handler python node go poll fetch claim lease ack heartbeat'),
         ('follow', 'see, wait for and cancel jobs of your own', 'await result wait output progress own'),
         ('find', 'find jobs, what they do, and what became of them', 'search list show why status errors log history'),
         ('retry', 'retry failed and cancelled jobs, correct them, or give them up',

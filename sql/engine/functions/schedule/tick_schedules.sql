@@ -5,7 +5,7 @@
 -- `errand scheduler` does so by itself, to the second. This is for a database that is to tick without one, by pg_cron
 -- or by hand. Callers don't disturb each other: each tick is recorded once. Raises ER421 if the database is a copy that
 -- nobody has adopted.
--- errand: for ops
+-- errand: for worker, ops
 -- errand: topic schedules
 create or replace function errand.tick_schedules() returns int
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$

@@ -42,7 +42,7 @@ declare
         order by 1);
 begin
     perform errand_internal.check_home();
-    perform errand_internal.check_lease(register_worker_v1.lease);
+    perform errand_internal.check_lease(register_worker_v1.lease, 'register_worker');
     perform errand_internal.register_kinds((
         select coalesce(jsonb_agg(element), '[]')
         from jsonb_array_elements(known) as element
@@ -77,14 +77,7 @@ begin
     )
     select
         entered.id,
-        errand_internal.furthest_marks(array(
-            select stored.marks
-            from (
-                (select other.marks, other.kinds, other.server_start from errand.worker as other)
-                union all
-                (select marks, kinds, server_start from errand.mark order by stored_at desc limit 100)
-            ) as stored
-            where stored.kinds @> names and stored.server_start = entered.server_start)),
+        errand_internal.known_marks(names, entered.server_start),
         entered.server_start,
         (
             select errand_internal.maintenance_pause(count(*), 0)

@@ -1,0 +1,32 @@
+-- put_kind: stores what a kind of job needs that workers pull: the defaults of errand.enqueue for it, and the delays of
+-- its retries. A program in Swift does that by itself for its own kinds.
+--
+--   select errand.put_kind('send_mail', queue => 'mail', max_attempts => 5, retry_delays => '{10 s, 1 min, 10 min}');
+--
+-- Null stays as it is, at first default, 10 and 2, and delays of up to 2 s, doubled with each attempt, up to 1 h. The
+-- delay after a failed attempt is drawn from 0 to its element of retry_delays, and the last one serves for all later
+-- attempts: so jobs that fail together don't come back together.
+--
+-- Raises ER422 for a value out of bounds, and ER409 for a kind of another login.
+-- errand: for worker
+-- errand: topic pull
+create or replace function errand.put_kind(
+    kind text, queue text default null, max_attempts int default null, priority int default null,
+    retry_delays interval[] default null
+) returns void
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+begin
+    if (cardinality(put_kind.retry_delays) between 1 and 1000
+        and interval '0' <= all (put_kind.retry_delays) and interval '10 years' >= all (put_kind.retry_delays)) is false
+    then
+        raise exception 'put_kind: retry_delays: expected 1 to 1000 intervals up to 10 years, got %',
+            left(put_kind.retry_delays::text, 120) using errcode = 'ER422';
+    end if;
+    perform errand_internal.store_kind(
+        put_kind.kind, put_kind.queue, put_kind.max_attempts, put_kind.priority, session_user, 'put_kind');
+    update errand.kind
+    set retry_delays = put_kind.retry_delays, retry_jitter = 1
+    where name = put_kind.kind and kind.retry_delays is distinct from put_kind.retry_delays
+        and put_kind.retry_delays is not null;
+end
+$$;
