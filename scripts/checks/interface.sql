@@ -1,4 +1,4 @@
--- What operators, applications and workers call and read, as rows of tab-separated fields in the order of the documents:
+-- What people and workers call and read, as rows of tab-separated fields in the order of the documents:
 --
 --   topic   name, about                             of errand.help
 --   app     name, about
