@@ -7,7 +7,7 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     lost record;
     moved record;
-    memory text;
+    next_memory text;
 begin
     is_more := false;
     is_put_off := false;
@@ -19,19 +19,19 @@ begin
         when 'crashed' then
             perform errand_internal.release_crashed();
         when 'release' then
-            memory := errand_internal.release_parked(existing.memory);
+            next_memory := errand_internal.release_parked(existing.memory);
         when 'bulk' then
             is_put_off := not errand_internal.run_bulk();
         when 'marks' then
             select * into moved from errand_internal.move_marks(existing.memory);
-            memory := moved.next_memory;
+            next_memory := moved.next_memory;
             is_more := moved.is_more;
         when 'rescue', 'unlisted' then
             -- Running jobs that no record names are sought in 10,000 pages a run.
             select * into lost
             from errand_internal.rescue(
                 case existing.name when 'unlisted' then coalesce(existing.memory, '0') end::bigint);
-            memory := lost.next_page;
+            next_memory := lost.next_page;
             is_more := lost.next_page is not null;
             if lost.lost_workers + lost.rescued + lost.failed > 0 then
                 note := format(
@@ -50,9 +50,9 @@ begin
         when 'prune' then
             is_more := errand_internal.prune() = 10000;
     end case;
-    if memory is distinct from existing.memory then
+    if next_memory is distinct from existing.memory then
         update errand.maintenance_task as target
-        set memory = run_task.memory
+        set memory = next_memory
         where ctid in (
             select same.ctid from errand.maintenance_task as same where same.name = existing.name
             for update skip locked);
