@@ -19,6 +19,7 @@ declare
     positions bigint[];
     unlisted_ids bigint[];
     handle uuid;
+    changed errand.worker;
 begin
     select * into own from errand.worker where pulls_as = renew_pulling.worker;
     if own.id is null then
@@ -81,7 +82,10 @@ begin
         end
     where id in (select same.id from errand.worker as same where same.id = own.id for update skip locked)
         and errand_internal.is_home()
-    returning * into own;
+    returning * into changed;
+    if found then
+        own := changed;
+    end if;
     delete from errand.claim
     where ctid = any (array(
         select old.ctid
