@@ -1,0 +1,255 @@
+"""What callers use: enqueue in a transaction, and see, wait for and cancel what is one's own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Self, Unpack
+
+import psycopg
+
+from .calls import Call, Row, run, run_async
+from .errors import JobFailed
+from .follower import Follower
+from .handlers import Handler
+from .jobs import EndedJob, Request, Schedule, Status, cancellation, many
+from .options import EnqueueOptions
+
+
+@dataclass(frozen=True)
+class Job:
+    """An enqueued job. `inserted` is False if an unfinished job had the unique key: then this is that one."""
+
+    id: int
+    inserted: bool
+    state: str
+    _errand: Errand = field(repr=False, compare=False)
+
+    def result(self, timeout: float) -> Any:
+        """Waits until the job has ended, and returns its output. It has to be one of this login's own: follow=True.
+
+        Raises JobFailed if it failed or was cancelled, NotFound if it is not one's own, TimeoutError.
+        """
+        return output_of(self.end(timeout))
+
+    def end(self, timeout: float) -> EndedJob:
+        """The same, however it ended."""
+        return self._errand.end(self.id, timeout)
+
+    def cancel(self, reason: str) -> bool:
+        """Cancels it. Returns False if it had ended already, or is not one's own."""
+        return self._errand.cancel([self.id], reason) == 1
+
+    def status(self) -> Status | None:
+        """How it stands; None if it is not one's own, or was pruned."""
+        return self._errand.job(self.id)
+
+
+def output_of(end: EndedJob) -> Any:
+    if end.state != "succeeded":
+        raise JobFailed(end)
+    return end.output
+
+
+class Errand:
+    """Enqueues jobs and follows them.
+
+    With a `connection` of psycopg, SQLAlchemy or Django a call is part of the transaction that it is in. Without one it
+    commits by itself, on a connection that this object opens by its conninfo.
+    """
+
+    def __init__(self, conninfo: str = "") -> None:
+        self.conninfo = conninfo
+        self._lock = threading.Lock()
+        self._own: psycopg.Connection | None = None
+        self._follower: Follower | None = None
+
+    def enqueue(
+        self, kind: str | Handler, payload: Any = None, *, connection: Any = None, **options: Unpack[EnqueueOptions]
+    ) -> Job:
+        """Enqueues a job: errand.enqueue explains the options. Raises Invalid, TooLarge, NotFound or Conflict."""
+        [(id, inserted, state)] = self._run(Request(kind, payload, **options).call, connection)
+        return Job(id, inserted, state, self)
+
+    def enqueue_many(self, requests: Sequence[Request], *, connection: Any = None) -> list[Job]:
+        """Enqueues up to 100,000 jobs in one statement, all or none."""
+        rows = self._run(many(requests), connection) if requests else []
+        return [Job(id, inserted, state, self) for id, inserted, state in rows]
+
+    def job(self, id: int | None = None, *, unique_key: str | None = None, connection: Any = None) -> Status | None:
+        """A job of one's own, by its id or its unique key."""
+        return Status.read(self._run(Status.call(id, unique_key), connection))
+
+    def end(self, id: int, timeout: float) -> EndedJob:
+        """Waits until a job of one's own has ended. Raises NotFound if there is none, and TimeoutError."""
+        future = self.follower.end(id)
+        try:
+            return future.result(timeout)
+        except FutureTimeout:
+            future.cancel()
+            raise TimeoutError(f"job {id} has not ended within {timeout} s") from None
+
+    def cancel(self, ids: Sequence[int], reason: str, *, connection: Any = None) -> int:
+        """Cancels jobs of one's own. Returns how many had not ended before."""
+        return cancelled(self._run(cancellation(ids, reason), connection))
+
+    def put_schedule(
+        self, name: str, cron: str, kind: str | Handler, payload: Any = None, *, time_zone: str = "UTC",
+        queue: str | None = None, connection: Any = None,
+    ) -> str:
+        """Creates or changes a schedule of one's own. Returns created, changed or unchanged."""
+        [[response]] = self._run(Schedule.put(name, cron, kind, payload, time_zone, queue), connection)
+        return str(response)
+
+    def schedules(self, *, connection: Any = None) -> list[Schedule]:
+        """The schedules of one's own, with their last ticks."""
+        return Schedule.read(self._run(Schedule.all(), connection))
+
+    def pause_schedule(self, name: str, reason: str, *, connection: Any = None) -> None:
+        self._run(Schedule.change("pause", name, reason), connection)
+
+    def resume_schedule(self, name: str, *, connection: Any = None) -> None:
+        self._run(Schedule.change("resume", name, None), connection)
+
+    def drop_schedule(self, name: str, *, connection: Any = None) -> None:
+        self._run(Schedule.change("drop", name, None), connection)
+
+    def close(self) -> None:
+        if self._follower is not None:
+            self._follower.close()
+        if self._own is not None:
+            self._own.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def follower(self) -> Follower:
+        with self._lock:
+            if self._follower is None:
+                self._follower = Follower(self.conninfo)
+            return self._follower
+
+    def _run(self, call: Call, connection: Any) -> list[Row]:
+        if connection is not None:
+            return run(connection, call)
+        with self._connection() as own:
+            return run(own, call)
+
+    @contextmanager
+    def _connection(self) -> Iterator[psycopg.Connection]:
+        with self._lock:
+            if self._own is None or self._own.closed:
+                self._own = psycopg.connect(self.conninfo, autocommit=True, application_name="errand")
+            yield self._own
+
+
+def cancelled(rows: list[Row]) -> int:
+    return sum(was != now for _, was, now in rows)
+
+
+@dataclass(frozen=True)
+class AsyncJob:
+    """An enqueued job, as Job is."""
+
+    id: int
+    inserted: bool
+    state: str
+    _errand: AsyncErrand = field(repr=False, compare=False)
+
+    async def result(self, timeout: float) -> Any:
+        """Waits until the job has ended, and returns its output: Job.result."""
+        return output_of(await self.end(timeout))
+
+    async def end(self, timeout: float) -> EndedJob:
+        return await self._errand.end(self.id, timeout)
+
+    async def cancel(self, reason: str) -> bool:
+        return await self._errand.cancel([self.id], reason) == 1
+
+    async def status(self) -> Status | None:
+        return await self._errand.job(self.id)
+
+
+class AsyncErrand:
+    """Enqueues jobs and follows them, as Errand does, with connections of psycopg, asyncpg or SQLAlchemy."""
+
+    def __init__(self, conninfo: str = "") -> None:
+        self.conninfo = conninfo
+        self._lock = asyncio.Lock()
+        self._own: psycopg.AsyncConnection | None = None
+        self._follower: Follower | None = None
+
+    async def enqueue(
+        self, kind: str | Handler, payload: Any = None, *, connection: Any = None, **options: Unpack[EnqueueOptions]
+    ) -> AsyncJob:
+        [(id, inserted, state)] = await self._run(Request(kind, payload, **options).call, connection)
+        return AsyncJob(id, inserted, state, self)
+
+    async def enqueue_many(self, requests: Sequence[Request], *, connection: Any = None) -> list[AsyncJob]:
+        rows = await self._run(many(requests), connection) if requests else []
+        return [AsyncJob(id, inserted, state, self) for id, inserted, state in rows]
+
+    async def job(
+        self, id: int | None = None, *, unique_key: str | None = None, connection: Any = None
+    ) -> Status | None:
+        return Status.read(await self._run(Status.call(id, unique_key), connection))
+
+    async def end(self, id: int, timeout: float) -> EndedJob:
+        if self._follower is None:
+            self._follower = Follower(self.conninfo)
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(self._follower.end(id)), timeout)
+        except TimeoutError:
+            raise TimeoutError(f"job {id} has not ended within {timeout} s") from None
+
+    async def cancel(self, ids: Sequence[int], reason: str, *, connection: Any = None) -> int:
+        return cancelled(await self._run(cancellation(ids, reason), connection))
+
+    async def put_schedule(
+        self, name: str, cron: str, kind: str | Handler, payload: Any = None, *, time_zone: str = "UTC",
+        queue: str | None = None, connection: Any = None,
+    ) -> str:
+        [[response]] = await self._run(Schedule.put(name, cron, kind, payload, time_zone, queue), connection)
+        return str(response)
+
+    async def schedules(self, *, connection: Any = None) -> list[Schedule]:
+        return Schedule.read(await self._run(Schedule.all(), connection))
+
+    async def pause_schedule(self, name: str, reason: str, *, connection: Any = None) -> None:
+        await self._run(Schedule.change("pause", name, reason), connection)
+
+    async def resume_schedule(self, name: str, *, connection: Any = None) -> None:
+        await self._run(Schedule.change("resume", name, None), connection)
+
+    async def drop_schedule(self, name: str, *, connection: Any = None) -> None:
+        await self._run(Schedule.change("drop", name, None), connection)
+
+    async def close(self) -> None:
+        if self._follower is not None:
+            await asyncio.to_thread(self._follower.close)
+        if self._own is not None:
+            await self._own.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def _run(self, call: Call, connection: Any) -> list[Row]:
+        if connection is not None:
+            return await run_async(connection, call)
+        async with self._lock:
+            if self._own is None or self._own.closed:
+                self._own = await psycopg.AsyncConnection.connect(
+                    self.conninfo, autocommit=True, application_name="errand"
+                )
+            return await run_async(self._own, call)

@@ -1,0 +1,107 @@
+"""Handlers: functions that run the jobs of a kind, with its policy; and what they say of an attempt."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import typing
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from .jobs import Seconds, interval
+
+
+class Outcome(Exception):
+    """Raised by a handler that neither succeeds nor just fails."""
+
+
+class Snooze(Outcome):
+    """The job runs again after a delay, from its beginning. The attempt is not counted: it was too early."""
+
+    def __init__(self, delay: Seconds) -> None:
+        self.delay = interval(delay)
+        super().__init__(f"snoozed for {self.delay}")
+
+
+class Permanent(Outcome):
+    """The attempt failed, and another one would fail too: the job moves to errand.failures."""
+
+
+class RetryAfter(Outcome):
+    """The attempt failed, and the next one comes after this delay in place of the kind's."""
+
+    def __init__(self, delay: Seconds, reason: str) -> None:
+        self.delay = interval(delay)
+        super().__init__(reason)
+
+
+class Stop(BaseException):
+    """Raised in an async handler, and by a context, when the attempt is not to go on: errand cancelled the job, its
+    lease is lost, or the worker stops."""
+
+
+@dataclass(frozen=True)
+class Handler:
+    """A function that runs the jobs of a kind. Calling it calls the function."""
+
+    kind: str
+    function: Callable[..., Any]
+    queue: str | None
+    attempts: int | None
+    priority: int | None
+    retry: Sequence[Seconds] | None
+    deadline: timedelta
+    is_async: bool
+    takes_context: bool
+    payload_type: Callable[..., Any] | None
+
+    @classmethod
+    def of(
+        cls, function: Callable[..., Any], kind: str, queue: str | None, attempts: int | None, priority: int | None,
+        retry: Sequence[Seconds] | None, deadline: Seconds,
+    ) -> Handler:
+        parameters = list(inspect.signature(function).parameters.values())
+        if not 1 <= len(parameters) <= 2:
+            raise TypeError(f"{function.__qualname__}: expected (payload) or (payload, context), got {len(parameters)}")
+        hints = typing.get_type_hints(function)
+        hint = hints.get(parameters[0].name)
+        return cls(
+            kind, function, queue, attempts, priority, retry, interval(deadline),
+            inspect.iscoroutinefunction(function), len(parameters) == 2,
+            hint if isinstance(hint, type) and dataclasses.is_dataclass(hint) else None,
+        )
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.function(*arguments)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str, str]]:
+        # Another process imports it by its name, which is that of the function.
+        return imported, (self.function.__module__, self.function.__qualname__)
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """What an enqueue brings for a kind that no worker has registered yet."""
+        given = {"queue": self.queue, "max_attempts": self.attempts, "priority": self.priority}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def decoded(self, payload: Any) -> Any:
+        """The payload as the function takes it. Raises Permanent for one that isn't such: it never will be."""
+        if self.payload_type is None:
+            return payload
+        try:
+            return self.payload_type(**payload)
+        except TypeError as error:
+            raise Permanent(f"payload: expected {getattr(self.payload_type, '__name__', 'another')}: {error}") from None
+
+
+def imported(module: str, name: str) -> Handler:
+    """The handler with that name in a module."""
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if not isinstance(found, Handler):
+        raise LookupError(f"expected a handler {name} at the top of {module}, got {type(found).__name__}")
+    return found

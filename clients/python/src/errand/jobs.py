@@ -1,0 +1,181 @@
+"""What callers ask for and get: jobs, their state and their end, and schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from .calls import Call, Row, as_json, from_json
+from .tracing import present_trace
+
+if TYPE_CHECKING:
+    from .handlers import Handler
+
+Seconds = float | timedelta
+
+
+def interval(value: Seconds) -> timedelta:
+    return value if isinstance(value, timedelta) else timedelta(seconds=value)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A job to enqueue. Options that are None are the kind's defaults: errand.enqueue explains each."""
+
+    kind: str | Handler
+    payload: Any = None
+    queue: str | None = None
+    run_at: datetime | None = None
+    delay: Seconds | None = None
+    priority: int | None = None
+    max_attempts: int | None = None
+    unique_key: str | None = None
+    on_conflict: str | None = None
+    not_after: datetime | None = None
+    limit_key: str | None = None
+    guard: str | None = None
+    tags: Sequence[str] | None = None
+    subject: str | None = None
+    traceparent: str | None = None
+    follow: bool = False
+
+    @property
+    def arguments(self) -> dict[str, tuple[str, Any]]:
+        """The arguments of errand.enqueue that are given, with their types."""
+        if self.delay is not None and self.run_at is not None:
+            raise ValueError("expected run_at or delay, got both")
+        run_at = self.run_at if self.delay is None else datetime.now(UTC) + interval(self.delay)
+        name, defaults = (self.kind, None) if isinstance(self.kind, str) else (self.kind.kind, self.kind.defaults)
+        traceparent = self.traceparent or present_trace()
+        given = {
+            "kind": ("text", name),
+            "payload": ("jsonb", as_json({} if self.payload is None else self.payload)),
+            "queue": ("text", self.queue),
+            "run_at": ("timestamptz", run_at),
+            "priority": ("int", self.priority),
+            "max_attempts": ("int", self.max_attempts),
+            "unique_key": ("text", self.unique_key),
+            "on_conflict": ("text", self.on_conflict),
+            "not_after": ("timestamptz", self.not_after),
+            "limit_key": ("text", self.limit_key),
+            "guard": ("text", self.guard),
+            "tags": ("text[]", None if self.tags is None else list(self.tags)),
+            "subject": ("text", self.subject),
+            "options": ("jsonb", None if traceparent is None else as_json({"traceparent": traceparent})),
+            "follow": ("boolean", True if self.follow else None),
+            "kind_defaults": ("jsonb", as_json(defaults) if defaults else None),
+        }
+        return {name: (type_, value) for name, (type_, value) in given.items() if value is not None}
+
+    @property
+    def call(self) -> Call:
+        return Call("errand.enqueue", "job_id, inserted, state", self.arguments)
+
+    @property
+    def element(self) -> dict[str, Any]:
+        """The same as an element of errand.enqueue_many."""
+        return {
+            name: from_json(value) if type_ == "jsonb" else value.isoformat() if isinstance(value, datetime) else value
+            for name, (type_, value) in self.arguments.items()
+        }
+
+
+def many(requests: Sequence[Request]) -> Call:
+    elements = as_json([request.element for request in requests])
+    return Call("errand.enqueue_many", "job_id, inserted, state", {"jobs": ("jsonb", elements)})
+
+
+@dataclass(frozen=True)
+class Status:
+    """A job of one's own as it stands: errand.job."""
+
+    id: int
+    kind: str
+    queue: str
+    state: str
+    attempt: int
+    max_attempts: int
+    run_at: datetime | None
+    finished_at: datetime | None
+    waiting_for: str | None
+    progress: float | None
+    message: str | None
+    output: Any
+    error: str | None
+
+    @staticmethod
+    def call(id: int | None, unique_key: str | None) -> Call:
+        columns = (
+            "id, kind, queue, state, attempt, max_attempts, run_at, finished_at, waiting_for, progress, message, "
+            "output::text, error"
+        )
+        return Call("errand.job", columns, {"job_id": ("bigint", id), "unique_key": ("text", unique_key)})
+
+    @classmethod
+    def read(cls, rows: list[Row]) -> Status | None:
+        if not rows:
+            return None
+        fields = list(rows[0])
+        fields[11] = from_json(fields[11])
+        return cls(*fields)
+
+
+@dataclass(frozen=True)
+class EndedJob:
+    """How a job has ended: succeeded, failed, cancelled or obsolete."""
+
+    id: int
+    state: str
+    output: Any
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A schedule of one's own: errand.own_schedules."""
+
+    name: str
+    cron: str
+    time_zone: str
+    kind: str
+    next_tick: datetime | None
+    paused_reason: str | None
+    problem: str | None
+    last_ticks: list[dict[str, Any]]
+
+    @staticmethod
+    def all() -> Call:
+        columns = "name, cron, time_zone, kind, next_tick, paused_reason, problem, last_ticks::text"
+        return Call("errand.own_schedules", columns, {})
+
+    @classmethod
+    def read(cls, rows: list[Row]) -> list[Schedule]:
+        return [cls(*[*row[:7], from_json(row[7])]) for row in rows]
+
+    @staticmethod
+    def put(name: str, cron: str, kind: str | Handler, payload: Any, time_zone: str, queue: str | None) -> Call:
+        return Call(
+            "errand.put_own_schedule",
+            "*",
+            {
+                "name": ("text", name),
+                "cron": ("text", cron),
+                "kind": ("text", kind if isinstance(kind, str) else kind.kind),
+                "payload": ("jsonb", as_json({} if payload is None else payload)),
+                "time_zone": ("text", time_zone),
+                "queue": ("text", queue),
+            },
+        )
+
+    @staticmethod
+    def change(what: str, name: str, reason: str | None) -> Call:
+        arguments = {"name": ("text", name)}
+        if reason is not None:
+            arguments["reason"] = ("text", reason)
+        return Call(f"errand.{what}_own_schedule", "*", arguments)
+
+
+def cancellation(ids: Sequence[int], reason: str) -> Call:
+    return Call("errand.cancel_own", "job_id, was, now", {"ids": ("bigint[]", list(ids)), "reason": ("text", reason)})

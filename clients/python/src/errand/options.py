@@ -1,0 +1,26 @@
+"""The options of an enqueue, for type checkers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import TypedDict
+
+
+class EnqueueOptions(TypedDict, total=False):
+    """errand.enqueue explains each. `delay` is a time from now, in seconds or as a timedelta, in place of run_at."""
+
+    queue: str
+    run_at: datetime
+    delay: float | timedelta
+    priority: int
+    max_attempts: int
+    unique_key: str
+    on_conflict: str
+    not_after: datetime
+    limit_key: str
+    guard: str
+    tags: Sequence[str]
+    subject: str
+    traceparent: str
+    follow: bool

@@ -1,0 +1,209 @@
+"""Enqueues in the transaction of each kind of connection."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import asyncpg
+import psycopg
+import pytest
+import sqlalchemy
+from errand import AsyncErrand, Conflict, Errand, Invalid, NotFound, Request, TooLarge, Worker
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import dict_row
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
+from sqlalchemy.orm import Session
+
+
+def kinds(db: psycopg.Connection) -> list[str]:
+    return [kind for (kind,) in db.execute("select kind from errand.job order by id")]
+
+
+def sqlalchemy_url(conninfo: str, driver: str) -> sqlalchemy.URL:
+    given = conninfo_to_dict(conninfo)
+    return sqlalchemy.URL.create(
+        f"postgresql+{driver}", username=given["user"], database=given["dbname"],
+        query={"host": given["host"], "port": given["port"]} if driver != "asyncpg" else {},
+    )
+
+
+def asyncpg_arguments(conninfo: str) -> dict[str, Any]:
+    given = conninfo_to_dict(conninfo)
+    return {"user": given["user"], "database": given["dbname"], "host": given["host"], "port": int(given["port"])}
+
+
+Enqueue = Callable[[Any], Any]
+
+
+def in_psycopg(app: str, enqueue: Enqueue, commits: bool) -> None:
+    with psycopg.connect(app, row_factory=dict_row) as connection:
+        enqueue(connection)
+        connection.commit() if commits else connection.rollback()
+
+
+def in_sqlalchemy(app: str, enqueue: Enqueue, commits: bool) -> None:
+    engine = sqlalchemy.create_engine(sqlalchemy_url(app, "psycopg"))
+    with engine.connect() as connection:
+        enqueue(connection)
+        connection.commit() if commits else connection.rollback()
+    engine.dispose()
+
+
+def in_a_session(app: str, enqueue: Enqueue, commits: bool) -> None:
+    engine = sqlalchemy.create_engine(sqlalchemy_url(app, "psycopg"))
+    with Session(engine) as session:
+        enqueue(session)
+        session.commit() if commits else session.rollback()
+    engine.dispose()
+
+
+def in_django(app: str, enqueue: Enqueue, commits: bool) -> None:
+    import django
+    from django.conf import settings
+    from django.db import connections, transaction
+
+    given = conninfo_to_dict(app)
+    if not settings.configured:
+        settings.configure(DATABASES={"default": {
+            "ENGINE": "django.db.backends.postgresql", "NAME": given["dbname"], "USER": given["user"],
+            "HOST": given["host"], "PORT": given["port"],
+        }})
+        django.setup()
+    connection = connections["default"]
+    try:
+        with transaction.atomic():
+            enqueue(connection)
+            if not commits:
+                transaction.set_rollback(True)
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("inside", [in_psycopg, in_sqlalchemy, in_a_session, in_django])
+def test_a_job_is_part_of_the_transaction(inside: Any, errand: Errand, app: str, db: psycopg.Connection) -> None:
+    inside(app, lambda connection: errand.enqueue("rolled_back", {"n": 1}, connection=connection), False)
+    assert kinds(db) == []
+    inside(app, lambda connection: errand.enqueue("committed", {"n": [1, "a%:b"]}, connection=connection), True)
+    assert kinds(db) == ["committed"]
+    assert db.execute("select payload from errand.job").fetchone() == ({"n": [1, "a%:b"]},)
+    with pytest.raises(Invalid, match="priority: expected 1 .* to 4"):
+        inside(app, lambda connection: errand.enqueue("refused", priority=9, connection=connection), True)
+
+
+AsyncEnqueue = Callable[[Any], Awaitable[Any]]
+
+
+async def in_async_psycopg(app: str, enqueue: AsyncEnqueue, commits: bool) -> None:
+    async with await psycopg.AsyncConnection.connect(app) as connection:
+        await enqueue(connection)
+        await (connection.commit() if commits else connection.rollback())
+
+
+async def in_asyncpg(app: str, enqueue: AsyncEnqueue, commits: bool) -> None:
+    connection = await asyncpg.connect(**asyncpg_arguments(app))
+    # As many applications do: it must not encode twice.
+    await connection.set_type_codec("jsonb", encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
+    transaction = connection.transaction()
+    await transaction.start()
+    await enqueue(connection)
+    await (transaction.commit() if commits else transaction.rollback())
+    await connection.close()
+
+
+async def in_an_asyncpg_pool(app: str, enqueue: AsyncEnqueue, commits: bool) -> None:
+    async with asyncpg.create_pool(**asyncpg_arguments(app), min_size=1) as pool, pool.acquire() as connection:
+        transaction = connection.transaction()
+        await transaction.start()
+        await enqueue(connection)
+        await (transaction.commit() if commits else transaction.rollback())
+
+
+async def in_async_sqlalchemy(app: str, enqueue: AsyncEnqueue, commits: bool) -> None:
+    engine = create_async_engine(sqlalchemy_url(app, "psycopg"))
+    async with engine.connect() as connection:
+        await enqueue(connection)
+        await (connection.commit() if commits else connection.rollback())
+    await engine.dispose()
+
+
+async def in_an_async_session(app: str, enqueue: AsyncEnqueue, commits: bool) -> None:
+    engine = create_async_engine(sqlalchemy_url(app, "asyncpg"), connect_args=asyncpg_arguments(app))
+    async with AsyncSession(engine) as session:
+        await enqueue(session)
+        await (session.commit() if commits else session.rollback())
+    await engine.dispose()
+
+
+@pytest.mark.parametrize(
+    "inside", [in_async_psycopg, in_asyncpg, in_an_asyncpg_pool, in_async_sqlalchemy, in_an_async_session]
+)
+def test_an_async_job_is_part_of_the_transaction(inside: Any, app: str, db: psycopg.Connection) -> None:
+    async def body() -> None:
+        async with AsyncErrand(app) as errand:
+            await inside(app, lambda connection: errand.enqueue("rolled_back", connection=connection), False)
+            assert kinds(db) == []
+            await inside(
+                app, lambda connection: errand.enqueue("kept", {"n": [1]}, tags=["a"], connection=connection), True)
+            assert db.execute("select kind, payload, tags from errand.job").fetchall() == [("kept", {"n": [1]}, ["a"])]
+            many = [Request("one"), Request("two", {"x": 1}, priority=1, run_at=datetime.now(timezone.utc))]
+            await inside(app, lambda connection: errand.enqueue_many(many, connection=connection), True)
+            assert kinds(db) == ["kept", "one", "two"]
+            with pytest.raises(Invalid, match="max_attempts"):
+                await inside(
+                    app, lambda connection: errand.enqueue("bad", max_attempts=0, connection=connection), True)
+
+    asyncio.run(body())
+
+
+def test_options_reach_the_job(errand: Errand, db: psycopg.Connection) -> None:
+    run_at = datetime(2030, 1, 2, 3, 4, tzinfo=timezone.utc)
+    job = errand.enqueue(
+        "mail", {"to": "é"}, queue="post", run_at=run_at, priority=1, max_attempts=3, unique_key="mail/1",
+        not_after=run_at + timedelta(hours=1), tags=["a", "b"], subject="user/1", limit_key="tenant/1",
+        traceparent="00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", follow=True)
+    assert job.inserted and job.state == "scheduled"
+    found = db.execute(
+        "select queue, run_at, priority, max_attempts, unique_key, not_after, tags, subject, limit_key, options, payload "
+        "from errand.job").fetchone()
+    assert found == (
+        "post", run_at, 1, 3, "mail/1", run_at + timedelta(hours=1), ["a", "b"], "user/1", "tenant/1",
+        {"owner": "python_app", "traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}, {"to": "é"})
+    again = errand.enqueue("mail", unique_key="mail/1")
+    assert (again.id, again.inserted) == (job.id, False)
+    soon = errand.enqueue("mail", unique_key="mail/1", on_conflict="reschedule", delay=60)
+    assert soon.id == job.id
+    [(left,)] = db.execute("select extract(epoch from run_at - now())::float8 from errand.job").fetchall()
+    assert 0 < left <= 60
+
+
+def test_errors_have_types(errand: Errand, db: psycopg.Connection) -> None:
+    with pytest.raises(TooLarge):
+        errand.enqueue("big", "x" * 300_000)
+    with pytest.raises(NotFound):
+        errand.enqueue("guarded", guard="no_such_guard")
+    errand.enqueue("keyed", unique_key="k")
+    with pytest.raises(Conflict):
+        errand.enqueue("keyed", unique_key="k", on_conflict="error")
+    with pytest.raises(TypeError, match="expected a value of JSON"):
+        errand.enqueue("bad", {"x": object()})
+    with pytest.raises(TypeError, match="expected a value of JSON"):
+        errand.enqueue("bad", {"x": float("nan")})
+    with pytest.raises(ValueError, match="time zone"):
+        errand.enqueue("bad", run_at=datetime(2030, 1, 1))
+    with pytest.raises(Invalid, match=r"jobs\[2\]"):
+        errand.enqueue_many([Request("fine"), Request("Not a kind")])
+    assert kinds(db) == ["keyed"]
+
+
+def test_policies_hold_before_a_worker_was_there(errand: Errand, db: psycopg.Connection) -> None:
+    worker = Worker()
+
+    @worker.job("fresh_kind", queue="post", attempts=2)
+    def fresh(payload: Any) -> None: ...
+
+    errand.enqueue(fresh)
+    errand.enqueue_many([Request(fresh), Request(fresh, queue="other")])
+    rows = db.execute("select queue, max_attempts from errand.job order by id").fetchall()
+    assert rows == [("post", 2), ("post", 2), ("other", 2)]
