@@ -1,0 +1,247 @@
+"""An attempt of a pulled job: its context, and what became of it."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+import psycopg
+
+from .calls import Call, as_json, run, run_async
+from .errors import ErrandError
+from .handlers import Handler, Permanent, RetryAfter, Snooze, Stop
+
+log = logging.getLogger("errand")
+
+
+@dataclass(frozen=True)
+class PulledJob:
+    """A job that this worker has pulled, with the token of its attempt."""
+
+    id: int
+    token: str
+    queue: str
+    kind: str
+    attempt: int
+    max_attempts: int
+    created_at: datetime
+    run_at: datetime
+    payload: Any
+    options: dict[str, Any] | None
+
+    @property
+    def is_followed(self) -> bool:
+        return bool(self.options and "owner" in self.options)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How an attempt ended. `verb` is the function that tells it: done, fail, snooze, release; or None if the handler
+    has told it in its own transaction."""
+
+    verb: str | None
+    output: str | None = None
+    error: str | None = None
+    delay: timedelta | None = None
+    is_permanent: bool = False
+
+    def outcome(self, job: PulledJob) -> str:
+        """The outcome as the database counts it."""
+        match self.verb:
+            case "fail":
+                return "failed" if self.is_permanent or job.attempt >= job.max_attempts else "retried"
+            case "snooze":
+                return "snoozed"
+            case "release":
+                return "released"
+            case _:
+                return "succeeded"
+
+
+class Reports(Protocol):
+    """Where a context's reports go."""
+
+    def report(self, token: str, progress: float | None, message: str | None, output: str | None) -> None: ...
+
+
+@dataclass
+class Context:
+    """What a handler may ask for beside its payload."""
+
+    job: PulledJob
+    deadline: float
+    conninfo: str
+    reports: Reports
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _why: str = ""
+    _is_committed: bool = False
+
+    @classmethod
+    def starting(cls, job: PulledJob, deadline: timedelta, conninfo: str, reports: Reports) -> Context:
+        """The context of an attempt that starts now."""
+        return cls(job, time.monotonic() + deadline.total_seconds(), conninfo, reports)
+
+    @property
+    def id(self) -> int:
+        return self.job.id
+
+    @property
+    def attempt(self) -> int:
+        """This attempt's number, from 1."""
+        return self.job.attempt
+
+    @property
+    def is_last_attempt(self) -> bool:
+        return self.job.attempt >= self.job.max_attempts
+
+    @property
+    def tags(self) -> list[str]:
+        return list((self.job.options or {}).get("tags", []))
+
+    @property
+    def traceparent(self) -> str | None:
+        """The trace that the job was enqueued in, as in W3C Trace Context."""
+        return (self.job.options or {}).get("traceparent")
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the deadline."""
+        return self.deadline - time.monotonic()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the attempt is not to go on. A handler in a thread asks from time to time, or calls `check`."""
+        return self._stop.is_set() or self.seconds_left <= 0
+
+    def check(self) -> None:
+        """Raises Stop if the attempt is not to go on."""
+        if self.is_stopped:
+            raise Stop(self._why or "deadline exceeded")
+
+    def stop(self, why: str) -> None:
+        self._why = self._why or why
+        self._stop.set()
+
+    def report(self, progress: float | None = None, message: str | None = None, output: Any = None) -> None:
+        """How far the job is, from 0 to 1, for those who follow it. Written once a second at most."""
+        self.reports.report(self.job.token, progress, message, None if output is None else as_json(output))
+
+    @contextlib.contextmanager
+    def transaction(self, output: Any = None) -> Iterator[psycopg.Connection]:
+        """A transaction that also completes the job: its effect and its completion commit together, or neither does.
+
+        Leave it as the last thing. What the handler returns or raises after it changes nothing.
+        """
+        with psycopg.connect(self.conninfo, application_name="errand transaction") as connection:
+            yield connection
+            self._require(run(connection, self._done(output)))
+        self._is_committed = True
+
+    @contextlib.asynccontextmanager
+    async def async_transaction(self, output: Any = None) -> AsyncIterator[psycopg.AsyncConnection]:
+        """The same for an async handler."""
+        async with await psycopg.AsyncConnection.connect(
+            self.conninfo, application_name="errand transaction"
+        ) as connection:
+            yield connection
+            self._require(await run_async(connection, self._done(output)))
+        self._is_committed = True
+
+    def _done(self, output: Any) -> Call:
+        return told("done", [self.job.token], [Ended("done", None if output is None else as_json(output))], "result")
+
+    def _require(self, rows: list[Any]) -> None:
+        if rows[0][0] != "completed":
+            raise Stop(f"the job could not be completed in the handler's transaction: {rows[0][0]}")
+
+
+def told(verb: str, tokens: list[str], ends: list[Ended], columns: str = "token, job_id, result") -> Call:
+    """The call that tells how attempts ended."""
+    arguments: dict[str, tuple[str, Any]] = {"tokens": ("text[]", tokens)}
+    match verb:
+        case "done":
+            if any(end.output is not None for end in ends):
+                arguments["outputs"] = ("jsonb[]", [end.output for end in ends])
+        case "fail":
+            arguments["errors"] = ("text[]", [end.error for end in ends])
+            arguments["retry_after"] = ("interval[]", [_text(end.delay) for end in ends])
+            arguments["permanent"] = ("boolean[]", [end.is_permanent for end in ends])
+        case "snooze":
+            arguments["delays"] = ("interval[]", [_text(end.delay) for end in ends])
+    return Call(f"errand.{verb}", columns, arguments)
+
+
+def _text(delay: timedelta | None) -> str | None:
+    return None if delay is None else f"{delay.total_seconds():.6f} s"
+
+
+def returned(value: Any) -> Ended:
+    """The end of an attempt whose handler has returned."""
+    try:
+        return Ended("done", None if value is None else as_json(value))
+    except TypeError as error:
+        return Ended("fail", error=f"output: {error}", is_permanent=True)
+
+
+def raised(error: BaseException, context: Context) -> Ended:
+    """The end of an attempt whose handler has raised."""
+    match error:
+        case Snooze():
+            return Ended("snooze", delay=error.delay)
+        case Permanent():
+            return Ended("fail", error=str(error) or "no reason given", is_permanent=True)
+        case RetryAfter():
+            return Ended("fail", error=str(error), delay=error.delay)
+        case Stop() if context.seconds_left > 0:
+            return Ended("release")
+        case _ if context.seconds_left <= 0:
+            return Ended("fail", error="deadline exceeded")
+        case ErrandError():
+            return Ended("fail", error=f"{type(error).__name__}: {error.message}")
+        case _:
+            return Ended("fail", error=f"{type(error).__name__}: {error}")
+
+
+def run_sync(handler: Handler, context: Context) -> Ended:
+    """Runs a handler in this thread."""
+    try:
+        payload = handler.decoded(context.job.payload)
+        value = handler.function(payload, context) if handler.takes_context else handler.function(payload)
+        end = returned(value)
+    except BaseException as error:  # also SystemExit: it ends an attempt, not the worker
+        end = raised(error, context)
+        _tell(error, context, end)
+    return Ended(None) if context._is_committed else end
+
+
+async def run_coroutine(handler: Handler, context: Context) -> Ended:
+    """Runs an async handler."""
+    import asyncio
+
+    try:
+        payload = handler.decoded(context.job.payload)
+        call = handler.function(payload, context) if handler.takes_context else handler.function(payload)
+        async with asyncio.timeout(context.seconds_left):
+            end = returned(await call)
+    except asyncio.CancelledError as error:
+        end = Ended("release") if context._stop.is_set() else raised(error, context)
+    except BaseException as error:
+        end = raised(error, context)
+        _tell(error, context, end)
+    return Ended(None) if context._is_committed else end
+
+
+def _tell(error: BaseException, context: Context, end: Ended) -> None:
+    """Logs a failure without its text, which may have what the payload has: errand.failures shows that."""
+    if end.verb == "fail":
+        job = context.job
+        log.warning(
+            "job %s (%s, attempt %s of %s) failed: %s", job.id, job.kind, job.attempt, job.max_attempts,
+            type(error).__name__,
+        )

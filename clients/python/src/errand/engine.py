@@ -1,0 +1,308 @@
+"""A running worker: it pulls jobs, runs their handlers, and passes on how they ended."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import queue
+import socket
+import threading
+import time
+from collections import deque
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+
+from .attempt import Context, Ended, PulledJob, run_coroutine, run_sync
+from .calls import Call, run
+from .connections import connect, keep_running
+from .handlers import Handler
+from .held import Attempt, Held
+from .jobs import interval
+from .lease import Lease
+from .processes import Process
+from .telemetry import Metrics, serve
+from .tracing import span
+from .writer import Writer
+
+if TYPE_CHECKING:
+    from .worker import Worker
+
+log = logging.getLogger("errand")
+
+#: How much work is pulled ahead, in seconds of all slots: enough for a round trip.
+AHEAD = 0.05
+#: How long a handler may take to stop when it is asked to, in seconds, before it is given up.
+UNSTOPPABLE = 1
+#: The most jobs of one pull.
+BATCH = 500
+
+
+class Engine:
+    """The parts of a worker. One thread pulls, one writes, one keeps the lease, one maintains, one runs the loop of
+    async handlers, and others run one handler each."""
+
+    def __init__(self, worker: Worker, conninfo: str, stop: threading.Event) -> None:
+        if not worker.handlers:
+            raise ValueError("worker: expected a handler at least, got none")
+        self._worker = worker
+        self._conninfo = conninfo
+        self._handlers = dict(worker.handlers)
+        self._queues = sorted(worker.queues or {handler.queue or "default" for handler in self._handlers.values()})
+        self._name = worker.name or f"{socket.gethostname()}:{os.getpid()}"
+        self._stop = stop
+        self._is_forced = threading.Event()
+        self._held = Held()
+        self._lease = Lease(conninfo, worker.lease, self._held)
+        self._writer = Writer(conninfo, self._held)
+        self._metrics = Metrics()
+        self._mean_run = 0.01
+        self._threads: queue.SimpleQueue[Attempt | None] = queue.SimpleQueue()
+        self._coroutines: deque[Attempt] = deque()
+        self._running_coroutines = 0
+        self._loop = asyncio.new_event_loop()
+
+    def run(self) -> None:
+        """Runs until it is to stop, and all that it holds has ended."""
+        register(self._conninfo, list(self._handlers.values()))
+        parts = [("pull", self._pull_on)]
+        if self._worker.maintain:
+            parts.append(("maintenance", self._maintain_on))
+        threads = [
+            threading.Thread(target=keep_running, args=(self._conninfo, what, body, self._stop), name=f"errand-{what}")
+            for what, body in parts
+        ]
+        loop = threading.Thread(target=self._loop.run_forever, name="errand-loop")
+        slots = [
+            threading.Thread(target=self._slot, name=f"errand-{number}", daemon=True)
+            for number in range(self._worker.concurrency)
+            if any(not handler.is_async for handler in self._handlers.values())
+        ]
+        server = None
+        if self._worker.port is not None:
+            server = serve(self._worker.port, lambda: self._metrics.text(self._running()), lambda: self._lease.is_held)
+        self._lease.start()
+        self._writer.start()
+        for thread in [*threads, loop, *slots]:
+            thread.start()
+        log.info("worker %s started: queues %s, kinds %s", self._name, self._queues, sorted(self._handlers))
+        # A wait without an end would keep signals from Python.
+        while not self._stop.wait(0.1):
+            self._end_late_attempts()
+        for thread in threads:
+            thread.join()
+        self._drain()
+        for _ in slots:
+            self._threads.put(None)
+        self._writer.finish()
+        self._lease.end()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        loop.join()
+        self._loop.close()
+        if server is not None:
+            server.shutdown()
+            server.server_close()
+        self._leave()
+        log.info("worker %s stopped", self._name)
+
+    def force(self) -> None:
+        """Ends the grace of running handlers."""
+        self._is_forced.set()
+
+    def _running(self) -> int:
+        return sum(attempt.began is not None for attempt in self._held.all())
+
+    def _drain(self) -> None:
+        """Waits for what runs, as long as the grace lasts, and hands back all else."""
+        end = time.monotonic() + self._worker.grace
+        while (held := self._held.all()) and time.monotonic() < end and not self._is_forced.is_set():
+            for attempt in held:
+                if attempt.began is None:
+                    attempt.context.stop("the worker stops")
+            self._end_late_attempts()
+            time.sleep(0.02)
+        for attempt in held:
+            attempt.interrupt("the worker stops")
+        until = time.monotonic() + UNSTOPPABLE
+        while (held := self._held.all()) and time.monotonic() < until:
+            time.sleep(0.02)
+        for attempt in held:
+            self._ended(attempt, Ended("release"))
+
+    def _end_late_attempts(self) -> None:
+        """Interrupts attempts at their deadline. A thread can't be ended: what a handler does after it was given up is
+        refused by the fence of its token."""
+        now = time.monotonic()
+        for attempt in self._held.all():
+            if attempt.began is not None and now > attempt.context.deadline:
+                attempt.interrupt("deadline exceeded")
+                if now > attempt.context.deadline + UNSTOPPABLE:
+                    self._ended(attempt, Ended("fail", error="deadline exceeded, and the handler did not stop"))
+
+    def _leave(self) -> None:
+        if self._lease.id is None:
+            return
+        try:
+            with connect(self._conninfo, "leave") as connection:
+                run(connection, Call("errand.leave", "*", {"worker": ("uuid", self._lease.id)}))
+        except psycopg.Error as error:
+            log.warning("leave: %s; the lease ends by itself", str(error).strip())
+
+    # Pull
+
+    def _pull_on(self, connection: psycopg.Connection) -> None:
+        # A claim that is lost with the server's memory is made again.
+        connection.execute("set synchronous_commit = off")
+        connection.execute("listen errand_wake")
+        while not self._stop.is_set():
+            slots = self._worker.concurrency
+            ahead = min(int(slots * AHEAD / max(self._mean_run, 0.0001)), 2 * BATCH)
+            # Not for each job that ends: a pull for one costs as much as for ten.
+            self._held.wait_for_room(slots + ahead, max(1, (slots + ahead) // 2), self._worker.poll)
+            most = min(slots + ahead - self._held.count(), BATCH)
+            if self._stop.is_set() or most <= 0:
+                continue
+            id = self._lease.id
+            rows = run(connection, self._pull(id, most, max(0, slots - self._held.count())))
+            self._lease.made_contact(str(rows[0][0]))
+            jobs = [pulled(row) for row in rows if row[1] is not None]
+            self._accept(jobs)
+            if len(jobs) < most:
+                self._rest(connection)
+
+    def _pull(self, worker_id: str | None, most: int, free: int) -> Call:
+        return pull_call(
+            self._queues, sorted(self._handlers), most, worker_id, self._worker.lease, free, self._name, listens=True
+        )
+
+    def _rest(self, connection: psycopg.Connection) -> None:
+        """Waits for a notification, the next poll, or the stop, which it sees within 0.25 s."""
+        end = time.monotonic() + self._worker.poll
+        while not self._stop.is_set() and (left := end - time.monotonic()) > 0:
+            for _ in connection.notifies(timeout=min(left, 0.25), stop_after=1):
+                return
+
+    def _accept(self, jobs: list[PulledJob]) -> None:
+        attempts = []
+        for job in jobs:
+            handler = self._handlers[job.kind]
+            context = Context.starting(job, handler.deadline, self._conninfo, self._lease)
+            attempts.append(Attempt(job, handler, context))
+        self._held.add(attempts)
+        for attempt in attempts:
+            if not attempt.handler.is_async:
+                self._threads.put(attempt)
+        if coroutines := [attempt for attempt in attempts if attempt.handler.is_async]:
+            self._loop.call_soon_threadsafe(self._begin_coroutines, coroutines)
+
+    # Run
+
+    def _begin_coroutines(self, more: list[Attempt]) -> None:
+        self._coroutines.extend(more)
+        while self._coroutines and self._running_coroutines < self._worker.concurrency:
+            attempt = self._coroutines.popleft()
+            if not attempt.begin():
+                self._ended(attempt, Ended("release"))
+                continue
+            self._running_coroutines += 1
+            task = self._loop.create_task(self._run_coroutine(attempt))
+            attempt.cancel = lambda task=task: self._loop.call_soon_threadsafe(task.cancel)
+
+    async def _run_coroutine(self, attempt: Attempt) -> None:
+        try:
+            with _span(attempt.context):
+                self._ended(attempt, await run_coroutine(attempt.handler, attempt.context))
+        finally:
+            self._running_coroutines -= 1
+            self._begin_coroutines([])
+
+    def _slot(self) -> None:
+        """One of the threads that run handlers; with processes, it has one of its own."""
+        process = Process(self._conninfo) if self._worker.mode == "processes" else None
+        while (attempt := self._threads.get()) is not None:
+            if not attempt.begin():
+                self._ended(attempt, Ended("release"))
+                continue
+            with _span(attempt.context):
+                if process is None:
+                    end = run_sync(attempt.handler, attempt.context)
+                else:
+                    attempt.cancel = process.kill
+                    end = process.run(attempt.handler, attempt.context)
+            attempt.cancel = None
+            self._ended(attempt, end)
+        if process is not None:
+            process.close()
+
+    def _ended(self, attempt: Attempt, end: Ended) -> None:
+        if not attempt.end():
+            return
+        if attempt.began is not None and end.verb != "release":
+            took = time.monotonic() - attempt.began
+            self._mean_run += (took - self._mean_run) * 0.05
+            self._metrics.add(attempt.job.kind, end.outcome(attempt.job), took)
+        self._writer.add(attempt, end)
+
+    # Maintenance
+
+    def _maintain_on(self, connection: psycopg.Connection) -> None:
+        next_tick = wait = 0.0
+        while not self._stop.wait(min(wait, 0.5)):
+            [[wait]] = run(connection, Call("errand.maintain", "extract(epoch from maintain)::float8", {}))
+            if time.monotonic() >= next_tick:
+                next_tick = time.monotonic() + 0.9
+                run(connection, Call("errand.tick_schedules", "*", {}))
+
+
+def register(conninfo: str, handlers: list[Handler]) -> None:
+    """Stores the policies of the kinds: errand.put_kind."""
+    with connect(conninfo, "registration") as connection:
+        for handler in handlers:
+            arguments: dict[str, tuple[str, Any]] = {
+                "kind": ("text", handler.kind),
+                "queue": ("text", handler.queue),
+                "max_attempts": ("int", handler.attempts),
+                "priority": ("int", handler.priority),
+            }
+            if handler.retry is not None:
+                delays = [f"{interval(delay).total_seconds():.6f} s" for delay in handler.retry]
+                arguments["retry_delays"] = ("interval[]", delays)
+            run(connection, Call("errand.put_kind", "*", arguments))
+
+
+def _span(context: Context) -> AbstractContextManager[Any]:
+    return span(context.job.kind, context.id, context.attempt, context.traceparent)
+
+
+def pull_call(
+    queues: list[str], kinds: list[str], most: int, worker_id: str | None, lease: float, free: int, name: str,
+    listens: bool,
+) -> Call:
+    """The call that pulls. It doesn't say what runs: the lease is kept on a connection of its own."""
+    return Call(
+        "errand.pull",
+        "worker_id, id, token, queue, kind, attempt, max_attempts, created_at, run_at, payload::text, options::text",
+        {
+            "queues": ("text[]", queues),
+            "kinds": ("text[]", kinds),
+            "max_jobs": ("int", most),
+            "lease": ("interval", f"{lease} s"),
+            "worker": ("uuid", worker_id),
+            "running": ("text[]", None),
+            "begin_now": ("int", free),
+            "listens": ("boolean", listens),
+            "label": ("text", name),
+        },
+    )
+
+
+def pulled(row: Any) -> PulledJob:
+    """A job of a row of errand.pull."""
+    _, id, token, queue_name, kind, attempt, max_attempts, created_at, run_at, payload, options = row
+    return PulledJob(
+        id, token, queue_name, kind, attempt, max_attempts, created_at, run_at, json.loads(payload),
+        None if options is None else json.loads(options),
+    )

@@ -1,0 +1,113 @@
+"""Handlers in processes of their own: a crash, a hang or a leak of one ends that process alone."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from datetime import timedelta
+from multiprocessing.connection import Connection
+from typing import Any
+
+from .attempt import Context, Ended, run_sync
+from .handlers import Handler
+
+_spawn = multiprocessing.get_context("spawn")
+
+
+class Process:
+    """One process, which runs one attempt at a time. It is started when it is needed, and again after it has ended."""
+
+    def __init__(self, conninfo: str) -> None:
+        self._conninfo = conninfo
+        self._lock = threading.Lock()
+        self._process: Any = None
+        self._pipe: Connection | None = None
+
+    def run(self, handler: Handler, context: Context) -> Ended:
+        """Runs an attempt, and passes its reports on. The process is killed at the deadline."""
+        pipe = self._start()
+        try:
+            pipe.send((handler, context.job, context.seconds_left))
+            while pipe.poll(max(0, context.seconds_left)):
+                message = pipe.recv()
+                if isinstance(message, Ended):
+                    return message
+                context.reports.report(context.job.token, *message)
+        except (EOFError, OSError):
+            return self._died(context)
+        except Exception as error:
+            return Ended("fail", error=f"the handler can't be sent to a process: {error}", is_permanent=True)
+        self.kill()
+        self._join()
+        return Ended("fail", error="deadline exceeded")
+
+    def kill(self) -> None:
+        with self._lock:
+            if self._process is not None and self._process.is_alive():
+                self._process.kill()
+
+    def close(self) -> None:
+        if self._pipe is not None:
+            self._pipe.close()
+        self._join()
+
+    def _start(self) -> Connection:
+        if self._process is None or not self._process.is_alive():
+            self._join()
+            ours, theirs = _spawn.Pipe()
+            with self._lock:
+                self._process = _spawn.Process(
+                    target=_serve, args=(theirs, self._conninfo), name="errand handler", daemon=True
+                )
+                self._process.start()
+            theirs.close()
+            self._pipe = ours
+        assert self._pipe is not None
+        return self._pipe
+
+    def _died(self, context: Context) -> Ended:
+        process = self._process
+        self._join()
+        if context.is_stopped:
+            return Ended("release") if context.seconds_left > 0 else Ended("fail", error="deadline exceeded")
+        code = process.exitcode if process is not None else None
+        how = f"signal {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
+        return Ended("fail", error=f"the handler's process ended with {how}")
+
+    def _join(self) -> None:
+        if self._process is not None:
+            self._process.join(5)
+            if self._process.is_alive():
+                self._process.kill()
+                self._process.join()
+        self._process = None
+
+
+class _Reports:
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+
+    def report(self, token: str, progress: float | None, message: str | None, output: str | None) -> None:
+        self._pipe.send((progress, message, output))
+
+
+def _serve(pipe: Connection, conninfo: str) -> None:
+    """The process: it ends with the one that started it."""
+    # The worker's own process decides what a signal to the group means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    parent = os.getppid()
+    while os.getppid() == parent:
+        if not pipe.poll(1):
+            continue
+        try:
+            handler, job, seconds = pipe.recv()
+        except EOFError:
+            return
+        except Exception as error:
+            pipe.send(Ended("fail", error=f"the handler can't be imported: {error}", is_permanent=True))
+            continue
+        context = Context.starting(job, timedelta(seconds=seconds), conninfo, _Reports(pipe))
+        pipe.send(run_sync(handler, context))

@@ -1,0 +1,85 @@
+"""A worker for tests in processes of their own."""
+
+import dataclasses
+import os
+import signal
+import time
+from typing import Any
+
+from errand import Context, Permanent, RetryAfter, Snooze, Worker
+
+worker = Worker(concurrency=4, poll=0.2, lease=float(os.environ.get("LEASE", "60")), grace=20)
+
+
+@dataclasses.dataclass
+class Note:
+    text: str
+    times: int = 1
+
+
+@worker.job("note", queue="py", attempts=3, retry=[0.01], deadline=30)
+def note(payload: Note, context: Context) -> dict[str, Any]:
+    """Writes a note, and completes the job in the same transaction."""
+    with context.transaction({"notes": payload.times}) as connection:
+        for _ in range(payload.times):
+            connection.execute("insert into note values (%s)", [payload.text])
+        if payload.text == "refused":
+            raise ValueError("after its effect")
+    return {"ignored": True}
+
+
+@worker.job("sleep", queue="py", attempts=3, retry=[0.01], deadline=30)
+def sleep(payload: dict[str, Any], context: Context) -> str:
+    """Sleeps so long, unless it is stopped."""
+    until = time.monotonic() + payload["seconds"]
+    while time.monotonic() < until:
+        context.check()
+        time.sleep(0.01)
+    return "slept"
+
+
+@worker.job("behave", queue="py", attempts=2, retry=[0.01], deadline=0.5)
+def behave(payload: dict[str, Any], context: Context) -> Any:
+    match payload["how"]:
+        case "return":
+            return payload["value"]
+        case "big":
+            return "x" * 300_000
+        case "fail":
+            raise ValueError("no\0 way")
+        case "fail once":
+            if context.attempt == 1:
+                raise ValueError("not yet")
+            return context.attempt
+        case "permanent":
+            raise Permanent("it never will")
+        case "snooze":
+            raise Snooze(3600)
+        case "retry after":
+            raise RetryAfter(1800, "the service asks for half an hour")
+        case "hang":
+            time.sleep(3)
+        case "exit":
+            raise SystemExit(3)
+        case "crash":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "report":
+            context.report(0.5, "half of it")
+            context.report(message="more than half")
+            time.sleep(0.3)
+            return os.getpid()
+        case "unfit":
+            return object()
+        case how:
+            raise Permanent(f"unknown: {how}")
+
+
+@worker.job("wait", queue="py", attempts=2, retry=[0.01], deadline=1)
+async def wait(payload: dict[str, Any], context: Context) -> str:
+    import asyncio
+
+    if payload.get("tx"):
+        async with context.async_transaction() as connection:
+            await connection.execute("insert into note values ('async')")
+    await asyncio.sleep(payload["seconds"])
+    return "waited"
