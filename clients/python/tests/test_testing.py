@@ -1,0 +1,64 @@
+"""The test kit."""
+
+from typing import Any
+
+import psycopg
+import pytest
+from errand import Errand, Snooze, Worker
+from errand.testing import TestQueue
+
+shop = Worker()
+
+
+@shop.job("welcome", queue="mail", attempts=3, retry=[60])
+def welcome(payload: dict[str, Any]) -> None:
+    if payload.get("fails"):
+        raise ValueError("no")
+
+
+@shop.job("remind", queue="mail")
+async def remind(payload: dict[str, Any]) -> str:
+    if payload.get("early"):
+        raise Snooze(60)
+    return "reminded"
+
+
+@pytest.fixture
+def queue(owner: str, db: psycopg.Connection) -> TestQueue:
+    return TestQueue(owner, shop)
+
+
+def test_drain_runs_what_is_due(queue: TestQueue, errand: Errand) -> None:
+    errand.enqueue(welcome, {"to": "a"})
+    errand.enqueue(remind, {"to": "b"}, delay=3600)
+    assert [(ran.job.kind, ran.outcome) for ran in queue.drain()] == [("welcome", "succeeded")]
+    queue.expect_enqueued("remind", {"to": "b"})
+    with pytest.raises(AssertionError, match="welcome: expected 1, got 0; enqueued: remind"):
+        queue.expect_enqueued("welcome")
+    queue.advance(3600)
+    [ran] = queue.drain()
+    assert (ran.outcome, ran.output) == ("succeeded", '"reminded"')
+
+
+def test_within_a_time_retries_run_too(queue: TestQueue, errand: Errand) -> None:
+    errand.enqueue(welcome, {"fails": True})
+    errand.enqueue("another_kind")
+    assert [ran.outcome for ran in queue.drain()] == ["retried"]
+    ran = queue.drain(within=3600)
+    assert [one.outcome for one in ran] == ["retried", "failed"]
+    assert ran[-1].error == "ValueError: no"
+    queue.expect_enqueued("another_kind")
+    with queue.empty():
+        queue.expect_enqueued("another_kind", count=0)
+
+
+def test_a_job_that_enqueues_itself_for_ever_is_stopped(queue: TestQueue, errand: Errand, app: str) -> None:
+    again = Worker()
+
+    @again.job("again")
+    def enqueue_again(payload: Any) -> None:
+        errand.enqueue("again")
+
+    errand.enqueue("again")
+    with pytest.raises(RuntimeError, match="got 5 attempts"):
+        TestQueue(queue.conninfo, again).drain(limit=5)
