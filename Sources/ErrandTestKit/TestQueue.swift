@@ -85,8 +85,8 @@ extension TestQueue {
     /// Advances time: jobs that would be due by then are available now.
     ///
     /// The database's clock can't be moved. Instead the queue's stored times are moved back by `time`: when waiting
-    /// jobs were enqueued, become due and become obsolete; retries; pauses of queues; circuits that are open. Not
-    /// moved are times in payloads and in your tables, ended jobs, schedules and their ticks, and rates.
+    /// jobs were enqueued, become due and become obsolete; retries; waits for signals; pauses of queues; open
+    /// circuits. Not moved are times in payloads and in your tables, ended jobs, schedules and their ticks, and rates.
     public func advance(by time: Duration) async throws {
         let statements = [
             """
@@ -94,6 +94,7 @@ extension TestQueue {
             set created_at = created_at - $1, run_at = run_at - $1, not_after = not_after - $1,
                 started_at = started_at - $1
             """,
+            "update errand.signal_wait set until = until - $1",
             "update errand.queue set paused_at = paused_at - $1, paused_until = paused_until - $1",
             """
             update errand.circuit
@@ -112,6 +113,6 @@ extension TestQueue {
     /// Makes due jobs available, like maintenance.
     func promote() async throws {
         try await database.execute("select errand_internal.promote(1000000, '-infinity')")
-        try await database.execute("select errand_internal.release_parked()")
+        try await database.execute("select errand_internal.release_parked(), errand_internal.release_waiting()")
     }
 }

@@ -68,6 +68,24 @@ import Testing
         }
     }
 
+    @Test("a refund waits for an approval, and is off if nobody decides")
+    func approval() async throws {
+        try await withTestQueue([ApproveRefundHandler { _ in }], schema: Shop.schema) { test in
+            let order = UUID()
+            for order in [order, UUID()] { try await test.queue.enqueue(ApproveRefund(order: order)) }
+            try await test.drain()
+            let states = try await test.jobs(of: ApproveRefund.self).map(\.state)
+            #expect(states == ["parked", "parked"])
+            try await test.database.execute(
+                Statement("select errand.signal($1, '{\"approved\": true}')", ["approval/\(order)"]))
+            try await test.drain()
+            try await test.advance(by: .seconds(2 * 86_400))
+            try await test.drain()
+            let ends = try await test.jobs(of: ApproveRefund.self).map(\.state).sorted()
+            #expect(ends == ["cancelled", "succeeded"])
+        }
+    }
+
     @Test("an export shows how far it is, and reads payloads of the version before")
     func export() async throws {
         try await withTestQueue([ExportOrdersHandler { _ in }], schema: Shop.schema) { test in

@@ -55,7 +55,7 @@ extension Completion {
         case .retried: job.attempt >= job.maxAttempts ? "failed" : nil
         case .cancelled: "cancelled"
         case .obsolete: "obsolete"
-        case .snoozed, .released, .parked: nil
+        case .snoozed, .released, .parked, .waiting: nil
         }
     }
 }

@@ -8,6 +8,8 @@ public enum AttemptOutcome: String, Sendable, Hashable, Encodable {
     case snoozed
     /// The job waits for a circuit. The attempt is not counted.
     case parked
+    /// The job waits for a signal. The attempt is not counted.
+    case waiting
     /// The worker stopped and handed the job back. The attempt is not counted.
     case released
     /// The attempt failed, and no other follows.
@@ -28,7 +30,7 @@ extension AttemptOutcome: CustomStringConvertible {
     var isFinal: Bool {
         switch self {
         case .succeeded, .failed, .cancelled, .obsolete: true
-        case .retried, .snoozed, .parked, .released: false
+        case .retried, .snoozed, .parked, .waiting, .released: false
         }
     }
 }

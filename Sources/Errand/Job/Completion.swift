@@ -57,6 +57,15 @@ extension Completion {
         Self(job: job, outcome: .parked, error: reason, dueAt: until, circuit: circuit)
     }
 
+    static func waiting(_ job: ClaimedJob, for signal: String, until time: Timestamp, by role: String?) -> Self {
+        do {
+            let wait = ["for": signal, "by": role].compactMapValues(\.self)
+            return Self(job: job, outcome: .waiting, output: try JSONB(encoding: wait), dueAt: time)
+        } catch {
+            return .failed(job, error: error.recordedText).caused(by: error.loggedClass)
+        }
+    }
+
     /// Handed back, uncounted: the worker stops, or the job waited too long for a slot.
     static func released(_ job: ClaimedJob) -> Self { Self(job: job, outcome: .released) }
 
@@ -86,6 +95,7 @@ extension Completion {
             case .snoozeUntil(let time): .snoozed(job, until: time)
             case .unavailable(let circuit, let until, let reason):
                 .parked(job, circuit: circuit, until: until, reason: reason)
+            case .wait(let signal, let until, let role): .waiting(job, for: signal, until: until, by: role)
             case .cancel(let reason): .cancelled(job, reason: reason)
             case .fail(let reason, let cause): .failed(job, error: reason).caused(by: cause)
             case .retry(let delay, let reason, let cause):

@@ -48,6 +48,11 @@ public struct JobContext: Sendable {
     /// The trace of the enqueue, in W3C Trace Context format.
     public var traceparent: String? { job.options?.forWorker.traceparent }
 
+    /// What the job has waited for, by ``Outcome/wait(for:until:by:)``; nil if it hasn't.
+    public var signal: ReceivedSignal? {
+        job.options?.forWorker.signal.map { ReceivedSignal(name: $0.name, payload: $0.payload.map(JSONB.init)) }
+    }
+
     /// The trace of this attempt where the program has a tracer, else that of the enqueue.
     private var traceID: String? {
         let own = environment.tracer == nil ? nil : TraceParent.current

@@ -15,6 +15,10 @@ public enum Outcome: Sendable, Hashable {
     /// the circuit for all workers; `until` opens it at once. Then one job per second probes it, and after a success
     /// the parked jobs are released, oldest first. A circuit's name: a-z, then up to 99 of a-z 0-9 `_` `.` `-`.
     case unavailable(_ circuit: String, until: Timestamp? = nil, reason: String = "found to be down")
+    /// Waits for a signal: `errand.signal`. The job holds no slot, and the attempt is not counted. It runs again from
+    /// its beginning once the signal has come, or at `until`: ``JobContext/signal`` says which. `by` is the role whose
+    /// members may send it, by default the login that the job belongs to; operators may always.
+    case wait(for: String, until: Timestamp, by: String? = nil)
     /// The job is no longer wanted. It moves to the history with its reason.
     case cancel(reason: String)
     /// The job failed permanently: a retry would not help. It moves to the failed jobs with its reason. Logs have the
@@ -44,6 +48,17 @@ public enum Outcome: Sendable, Hashable {
     public static func done(_ output: some Encodable) throws -> Outcome {
         .done(output: try JSONB(encoding: output).checkedAsOutput())
     }
+}
+
+/// What a job has waited for.
+public struct ReceivedSignal: Sendable, Hashable {
+    /// Its name.
+    public let name: String
+    /// What came with it; nil if the time was over before.
+    public let payload: JSONB?
+
+    /// The payload as a `T`; nil if the time was over. Throws a `DecodingError` if it isn't one.
+    public func payload<T: Decodable>(as type: T.Type) throws -> T? { try payload?.decode(type) }
 }
 
 /// A handler's output is larger than the 256 KB that are stored, so the job fails for good.

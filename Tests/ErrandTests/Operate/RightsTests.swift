@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(
-        "an application may call nothing of the engine but what enqueues, follows its own jobs, handles jobs by its own functions, and says what there is"
+        "an application may call nothing of the engine but what enqueues, follows its own jobs, handles jobs by its own functions, signals, and says what there is"
     )
     func applications() async throws {
         try await withAppDatabase { database, _ in
@@ -86,10 +86,10 @@ import Testing
                     "errand.drop_own_schedule", "errand.ended",
                     "errand.enqueue", "errand.enqueue_many", "errand.explain_own", "errand.help", "errand.job",
                     "errand.outcome_again", "errand.outcome_cancel", "errand.outcome_done",
-                    "errand.outcome_fail", "errand.outcome_snooze", "errand.own_schedules", "errand.pause_own_schedule",
+                    "errand.outcome_fail", "errand.outcome_snooze", "errand.outcome_wait", "errand.own_schedules",
+                    "errand.pause_own_schedule",
                     "errand.put_handler", "errand.put_own_schedule", "errand.resume_own_schedule",
-                    "errand.schema_version",
-                    "errand.sqlstate_class", "errand.wait",
+                    "errand.schema_version", "errand.signal", "errand.sqlstate_class", "errand.wait",
                 ])
         }
     }

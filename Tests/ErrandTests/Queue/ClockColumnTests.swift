@@ -32,12 +32,12 @@ import Testing
         .liesAhead: """
         circuit.until failed.not_after failed.run_at history.not_after history.run_at job.not_after job.run_at
         job_count.oldest_due_at queue.paused_until schedule.due_at schedule.next_tick
-        schedule_plan.renew_at schedule_plan.ticks
+        schedule_plan.renew_at schedule_plan.ticks signal_wait.until
         """,
         .ages: """
         action.done_at bulk.ended_at claim.claimed_at failed.finished_at finished_total.last_minute
         history.finished_at incoming.done_at job.created_at past_failure.finished_at progress.updated_at
-        schedule.changed_at tick.tick
+        schedule.changed_at signal.signalled_at tick.tick
         """,
         .isShown: """
         bulk.changed_at bulk.requested_at failed.created_at failed.started_at guard.registered_at

@@ -6,7 +6,7 @@ import signal
 import time
 from typing import Any
 
-from errand import Context, Permanent, RetryAfter, Snooze, Worker
+from errand import Context, Permanent, RetryAfter, Snooze, Wait, Worker
 
 worker = Worker(concurrency=4, poll=0.2, lease=float(os.environ.get("LEASE", "60")), grace=20)
 
@@ -72,6 +72,14 @@ def behave(payload: dict[str, Any], context: Context) -> Any:
             return object()
         case how:
             raise Permanent(f"unknown: {how}")
+
+
+@worker.job("approve", queue="py", deadline=10)
+def approve(payload: dict[str, Any], context: Context) -> Any:
+    """Waits for an approval."""
+    if context.signal is None:
+        raise Wait(payload["for"], payload.get("timeout", 60), payload.get("by"))
+    return {"has_come": context.signal.has_come, "payload": context.signal.payload, "attempt": context.attempt}
 
 
 @worker.job("wait", queue="py", attempts=2, retry=[0.01], deadline=1)

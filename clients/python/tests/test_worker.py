@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from conftest import becomes
 from errand import Errand, JobFailed, Worker
-from handlers import behave, note, sleep, wait, worker
+from handlers import approve, behave, note, sleep, wait, worker
 
 HERE = Path(__file__).parent
 
@@ -238,4 +238,23 @@ def test_each_job_runs_once_with_several_workers(errand: Errand, db: psycopg.Con
     assert db.execute("select count(*), count(distinct text) from note").fetchone() == (400, 400)
 
 
-Condition = Callable[[], object]
+def test_a_job_waits_for_a_signal(errand: Errand, other: str, db: psycopg.Connection, running: Any) -> None:
+    db.execute("truncate errand.signal, errand.signal_wait")
+    with running(fresh()):
+        assert errand.signal("early", [1]) and not errand.signal("early", [2])
+        assert errand.enqueue(approve, {"for": "early"}, follow=True).result(30) == {
+            "has_come": True, "payload": [1], "attempt": 1}
+        job = errand.enqueue(approve, {"for": "later"}, follow=True)
+        becomes(lambda: (status := job.status()) is not None and status.state == "parked")
+        status = job.status()
+        assert status is not None and status.waiting_for == "signal later has not come"
+        with Errand(other) as stranger:
+            assert stranger.signal("later", "mine")
+        time.sleep(0.3)
+        assert state(db, job.id) == "parked"
+        assert errand.signal("later", "yours")
+        assert job.result(30)["payload"] == "yours"
+        assert errand.enqueue(approve, {"for": "never", "timeout": 0.2}, follow=True).result(30) == {
+            "has_come": False, "payload": None, "attempt": 1}
+        with pytest.raises(JobFailed, match="expected a role"):
+            errand.enqueue(approve, {"for": "x", "by": "no such role"}, follow=True).result(30)

@@ -120,7 +120,7 @@ comment on column errand.job.subject is 'the user whose job it is: people.erase 
 comment on column errand.job.options is
     'what only its worker reads: errand_internal.check_options; owner is the login that follows it';
 comment on column errand.job.parked_for is
-    'what a parked job waits for: limit:KEY, circuit:NAME, or crash (two crashes: it will run alone)';
+    'what a parked job waits for, as limit:KEY: errand.park_reason';
 
 -- A payload above 2 KB is written once, and its row never moves. The job's row moves and only names the day. A payload
 -- of 10 KB that is copied into the history takes 11.5 KB of WAL and 300 us a job; its reference takes 0.4 KB and 20 us.

@@ -204,9 +204,9 @@ create type errand.outcome as (
     state jsonb
 );
 comment on type errand.outcome is 'What a SQL function that handles jobs returns: errand.put_handler';
-comment on column errand.outcome.outcome is 'succeeded, again, snoozed, cancelled or failed; null = succeeded';
-comment on column errand.outcome.output is 'succeeded: stored with the job';
-comment on column errand.outcome.delay is 'snoozed: the time until the job runs again';
+comment on column errand.outcome.outcome is 'succeeded, again, snoozed, waiting, cancelled or failed; null = succeeded';
+comment on column errand.outcome.output is 'succeeded: stored with the job; waiting: {"for", "by"}';
+comment on column errand.outcome.delay is 'snoozed or waiting: the time until the job runs again';
 comment on column errand.outcome.reason is 'cancelled or failed: why';
 comment on column errand.outcome.state is 'again: what the function is called with again';
 

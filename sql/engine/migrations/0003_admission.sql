@@ -172,3 +172,72 @@ comment on column errand.claim_scope.checked is
 comment on column errand.claim_scope.is_bounded is 'whether limits are set';
 comment on column errand.claim_scope.has_crashed is 'whether jobs of the queue wait that were running in a crash';
 comment on column errand.claim_scope.has_handed_back is 'whether jobs of the queue wait that were handed back';
+
+-- Why a job is parked. errand.job.parked_for begins with one of these.
+create table errand.park_reason (
+    prefix text not null,
+    says text not null,
+    released_by text not null,
+    constraint park_reason_pkey primary key (prefix)
+);
+comment on table errand.park_reason is 'The reasons for which jobs are parked: errand.job.parked_for begins with one';
+comment on column errand.park_reason.prefix is 'how parked_for begins; a name follows if it ends with a colon';
+comment on column errand.park_reason.says is 'what the job waits for, as a format of that name';
+comment on column errand.park_reason.released_by is 'the function that makes such jobs available again';
+insert into errand.park_reason (prefix, says, released_by)
+values
+    ('circuit:', 'circuit %s is open', 'errand_internal.release_circuit'),
+    ('circuit:kind:', 'kind %s is paused', 'errand_internal.release_circuit'),
+    ('crash', 'it was in two crashes of its worker, and will run alone', 'errand_internal.release_crashed'),
+    ('limit:', 'limit %s is full', 'errand_internal.release_limit'),
+    ('signal:', 'signal %s has not come', 'errand_internal.release_waits');
+
+create table errand.signal (
+    id bigint generated always as identity,
+    signalled_at timestamptz not null default now(),
+    name text not null,
+    login text not null default session_user,
+    payload jsonb not null,
+    constraint signal_pkey primary key (id),
+    constraint signal_name unique (name, login)
+);
+comment on table errand.signal is 'Signals of the last 7 days, for jobs that wait for them or will: errand.signal';
+comment on column errand.signal.id is 'the signal''s id: of those that a wait accepts, the lowest counts';
+comment on column errand.signal.signalled_at is 'when it was sent';
+comment on column errand.signal.name is 'what jobs wait for';
+comment on column errand.signal.login is 'session_user: each login has a signal of that name';
+comment on column errand.signal.payload is 'what a job gets that has waited for it';
+
+create table errand.signal_wait (
+    job_id bigint not null,
+    until timestamptz not null,
+    name text not null,
+    role text,
+    constraint signal_wait_pkey primary key (job_id)
+);
+-- The jobs that a signal wakes, and those whose time is over: errand.signal, errand_internal.release_waiting.
+create index signal_wait_name_index on errand.signal_wait (name);
+create index signal_wait_until_index on errand.signal_wait (until);
+comment on table errand.signal_wait is
+    'Jobs that wait for a signal, parked for signal:NAME. A row may outlive its wait, until its time is over';
+comment on column errand.signal_wait.job_id is 'the job';
+comment on column errand.signal_wait.until is 'when it runs without the signal';
+comment on column errand.signal_wait.name is 'the signal''s name';
+comment on column errand.signal_wait.role is
+    'the role whose members may send it, beside those of errand_ops; null = only those';
+
+create table errand.signal_check (
+    id bigint generated always as identity,
+    job_id bigint,
+    after xid8,
+    name text,
+    constraint signal_check_pkey primary key (id)
+);
+comment on table errand.signal_check is
+    'Waits to compare with the signals again, since a signal and a wait that commit side by side don''t see each other';
+comment on column errand.signal_check.id is 'the row''s id';
+comment on column errand.signal_check.job_id is 'the job that waits; null = all that wait for the name';
+comment on column errand.signal_check.after is
+    'once all transactions below have ended, each signal that the wait could have missed is visible; null = not known '
+    'yet';
+comment on column errand.signal_check.name is 'the signal''s name; null = see job_id';

@@ -15,7 +15,7 @@ import psycopg
 
 from .calls import Call, as_json, run, run_async
 from .errors import ErrandError
-from .handlers import Handler, Permanent, RetryAfter, Snooze, Stop
+from .handlers import Handler, Permanent, RetryAfter, Snooze, Stop, Wait
 
 log = logging.getLogger("errand")
 
@@ -42,14 +42,16 @@ class PulledJob:
 
 @dataclass(frozen=True)
 class Ended:
-    """How an attempt ended. `verb` is the function that tells it: done, fail, snooze, release; or None if the handler
-    has told it in its own transaction."""
+    """How an attempt ended. `verb` is the function that tells it: done, fail, snooze, wait_for, release; or None if the
+    handler has told it in its own transaction."""
 
     verb: str | None
     output: str | None = None
     error: str | None = None
     delay: timedelta | None = None
     is_permanent: bool = False
+    signal: str | None = None
+    role: str | None = None
 
     def outcome(self, job: PulledJob) -> str:
         """The outcome as the database counts it."""
@@ -58,10 +60,22 @@ class Ended:
                 return "failed" if self.is_permanent or job.attempt >= job.max_attempts else "retried"
             case "snooze":
                 return "snoozed"
+            case "wait_for":
+                return "waiting"
             case "release":
                 return "released"
             case _:
                 return "succeeded"
+
+
+@dataclass(frozen=True)
+class Signal:
+    """What a job has waited for."""
+
+    name: str
+    #: False if the time was over before.
+    has_come: bool
+    payload: Any
 
 
 class Reports(Protocol):
@@ -108,6 +122,12 @@ class Context:
     def traceparent(self) -> str | None:
         """The trace that the job was enqueued in, as in W3C Trace Context."""
         return (self.job.options or {}).get("traceparent")
+
+    @property
+    def signal(self) -> Signal | None:
+        """What the job has waited for, by Wait; None if it hasn't."""
+        found = (self.job.options or {}).get("signal")
+        return None if found is None else Signal(found["name"], "payload" in found, found.get("payload"))
 
     @property
     def seconds_left(self) -> float:
@@ -174,6 +194,10 @@ def told(verb: str, tokens: list[str], ends: list[Ended], columns: str = "token,
             arguments["permanent"] = ("boolean[]", [end.is_permanent for end in ends])
         case "snooze":
             arguments["delays"] = ("interval[]", [_text(end.delay) for end in ends])
+        case "wait_for":
+            arguments["signals"] = ("text[]", [end.signal for end in ends])
+            arguments["timeouts"] = ("interval[]", [_text(end.delay) for end in ends])
+            arguments["roles"] = ("text[]", [end.role for end in ends])
     return Call(f"errand.{verb}", columns, arguments)
 
 
@@ -194,6 +218,8 @@ def raised(error: BaseException, context: Context) -> Ended:
     match error:
         case Snooze():
             return Ended("snooze", delay=error.delay)
+        case Wait():
+            return Ended("wait_for", delay=error.timeout, signal=error.signal, role=error.by)
         case Permanent():
             return Ended("fail", error=str(error) or "no reason given", is_permanent=True)
         case RetryAfter():

@@ -16,7 +16,7 @@ from .calls import Call, Row, run, run_async
 from .errors import JobFailed
 from .follower import Follower
 from .handlers import Handler
-from .jobs import EndedJob, Request, Schedule, Status, cancellation, many
+from .jobs import EndedJob, Request, Schedule, Status, cancellation, many, signalled
 from .options import EnqueueOptions
 
 
@@ -96,6 +96,12 @@ class Errand:
     def cancel(self, ids: Sequence[int], reason: str, *, connection: Any = None) -> int:
         """Cancels jobs of one's own. Returns how many had not ended before."""
         return cancelled(self._run(cancellation(ids, reason), connection))
+
+    def signal(self, name: str, payload: Any = None, *, connection: Any = None) -> bool:
+        """Wakes the jobs that wait for this name, and those that will within 7 days: errand.signal. Returns False if this
+        login has sent such a signal already: that one counts."""
+        [[is_first]] = self._run(signalled(name, payload), connection)
+        return bool(is_first)
 
     def put_schedule(
         self, name: str, cron: str, kind: str | Handler, payload: Any = None, *, time_zone: str = "UTC",
@@ -212,6 +218,10 @@ class AsyncErrand:
 
     async def cancel(self, ids: Sequence[int], reason: str, *, connection: Any = None) -> int:
         return cancelled(await self._run(cancellation(ids, reason), connection))
+
+    async def signal(self, name: str, payload: Any = None, *, connection: Any = None) -> bool:
+        [[is_first]] = await self._run(signalled(name, payload), connection)
+        return bool(is_first)
 
     async def put_schedule(
         self, name: str, cron: str, kind: str | Handler, payload: Any = None, *, time_zone: str = "UTC",

@@ -26,6 +26,20 @@ class Snooze(Outcome):
         super().__init__(f"snoozed for {self.delay}")
 
 
+class Wait(Outcome):
+    """The job waits for a signal, without a slot, and runs again from its beginning once that has come, or when the
+    timeout is over: Context.signal says which. The attempt is not counted.
+
+    `by` is the role whose members may send it, by default the login that the job belongs to; errand_ops may always.
+    """
+
+    def __init__(self, signal: str, timeout: Seconds, by: str | None = None) -> None:
+        self.signal = signal
+        self.timeout = interval(timeout)
+        self.by = by
+        super().__init__(f"waits for {signal}")
+
+
 class Permanent(Outcome):
     """The attempt failed, and another one would fail too: the job moves to errand.failures."""
 

@@ -177,5 +177,10 @@ class Schedule:
         return Call(f"errand.{what}_own_schedule", "*", arguments)
 
 
+def signalled(name: str, payload: Any) -> Call:
+    arguments = {"name": ("text", name), "payload": ("jsonb", as_json({} if payload is None else payload))}
+    return Call("errand.signal", "signal", arguments)
+
+
 def cancellation(ids: Sequence[int], reason: str) -> Call:
     return Call("errand.cancel_own", "job_id, was, now", {"ids": ("bigint[]", list(ids)), "reason": ("text", reason)})

@@ -34,6 +34,7 @@ _ADVANCE = (
     set created_at = created_at - %(time)s, run_at = run_at - %(time)s, not_after = not_after - %(time)s,
         started_at = started_at - %(time)s
     """,
+    "update errand.signal_wait set until = until - %(time)s",
     "update errand.queue set paused_at = paused_at - %(time)s, paused_until = paused_until - %(time)s",
     """
     update errand.circuit
@@ -167,7 +168,7 @@ class TestQueue:
     @staticmethod
     def _promote(connection: psycopg.Connection) -> None:
         connection.execute("select errand_internal.promote(1000000, '-infinity')")
-        connection.execute("select errand_internal.release_parked()")
+        connection.execute("select errand_internal.release_parked(), errand_internal.release_waiting()")
 
 
 def _move(connection: psycopg.Connection, time: timedelta) -> None:

@@ -68,7 +68,7 @@ class Writer:
     def _write(self, connection: psycopg.Connection, batch: dict[str, tuple[Attempt, Ended]]) -> None:
         followed: list[tuple[int, str]] = []
         finished: list[str] = []
-        for verb in ("done", "fail", "snooze", "release"):
+        for verb in ("done", "fail", "snooze", "wait_for", "release"):
             tokens = [token for token, (_, end) in batch.items() if end.verb == verb]
             if not tokens:
                 continue

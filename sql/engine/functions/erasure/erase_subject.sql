@@ -1,8 +1,8 @@
 -- erase_subject: removes a user's jobs from the queue: those whose subject is the user. For functions of apps; no role
 -- may call it.
 --
--- Unfinished ones are cancelled, and failed ones discarded. All are blanked by errand_internal.blank_jobs. Other jobs
--- stay as they are, whatever they mention.
+-- Unfinished ones are cancelled, and failed ones discarded. So are signals that they wait for or have got. All are
+-- blanked by errand_internal.blank_jobs. Other jobs stay as they are, whatever they mention.
 --
 -- Returns the number of changed rows. Raises ER409 while a job of the user is on its way to another cell.
 -- errand: after blank_jobs
@@ -18,6 +18,20 @@ begin
             'to another cell'
             using errcode = 'ER409', hint = 'Let `errand cells move` finish, then call it again, on that cell too.';
     end if;
+    -- Signals that the user's jobs wait for or have got, whose payload may be theirs.
+    delete from errand.signal
+    where name in (
+            select waits.name from errand.signal_wait as waits join errand.job on job.id = waits.job_id
+            where job.subject = $1)
+        or id in (
+            select (ended.options #>> '{signal,id}')::bigint
+            from (
+                select options from errand.job where subject = $1
+                union all
+                select options from errand.failed where subject = $1
+                union all
+                select options from errand.history where subject = $1) as ended);
+    get diagnostics changed = row_count;
     loop
         perform errand.cancel(array(select id from errand.job where subject = $1), $2);
         perform errand.discard(array(select id from errand.failed where subject = $1), $2);

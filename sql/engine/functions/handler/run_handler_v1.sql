@@ -18,6 +18,7 @@ declare
     handler errand.handler;
     result errand.outcome;
     delay_ms bigint;
+    payload jsonb;
 begin
     select * into existing
     from errand.job
@@ -36,9 +37,16 @@ begin
         if error is not null then
             raise exception '%', error using errcode = case when handler.kind is null then '55006' else '42501' end;
         end if;
+        payload := coalesce(
+            existing.payload, errand_internal.large_payload(existing.payload_day, existing.id));
         -- errand.put_handler has quoted each part of the name.
         execute format('select * from %s($1, $2)', handler.function) into result
-        using coalesce(existing.payload, errand_internal.large_payload(existing.payload_day, existing.id)),
+        using
+            case
+                when existing.options ? 'signal'
+                    then payload || jsonb_build_object('signal', errand_internal.signal_of(existing.options))
+                else payload
+            end,
             (select progress.state from errand.progress where progress.job_id = existing.id);
         -- A setting that the function made without `local` outlives it. Names and operators from here on would be found
         -- in its search path, and called with the rights of this function's owner. Behind a pooler in transaction mode
@@ -50,15 +58,15 @@ begin
         if error is not null then
             raise exception 'expected nothing that runs at the commit with the rights of a worker, got %', error
                 using errcode = '42501', hint = 'Make the trigger''s function security definer.';
-        elsif outcome not in ('succeeded', 'snoozed', 'cancelled', 'failed', 'again') then
-            raise exception 'outcome: expected succeeded, snoozed, cancelled, failed or again, got %',
+        elsif outcome not in ('succeeded', 'snoozed', 'waiting', 'cancelled', 'failed', 'again') then
+            raise exception 'outcome: expected succeeded, snoozed, waiting, cancelled, failed or again, got %',
                 quote_literal(left(outcome, 120)) using errcode = 'ER422';
         elsif errand_internal.output_problem(result.state) is not null then
             raise exception 'state: %', errand_internal.output_problem(result.state) using errcode = 'ER413';
         end if;
         perform errand_internal.keep_state(existing, case when outcome = 'again' then result.state end);
         error := result.reason;
-        delay_ms := case when outcome = 'snoozed' then extract(epoch from result.delay) * 1000 end;
+        delay_ms := case when outcome in ('snoozed', 'waiting') then extract(epoch from result.delay) * 1000 end;
         for delay in 1..20 loop
             if outcome = 'again' then
                 state := errand_internal.hold_run(worker_id, id, queue_position);

@@ -1,5 +1,5 @@
--- prune: deletes old records, up to 10,000 of each sort in a call. Returns the largest number of one sort: 10,000
--- means that there may be more.
+-- prune: deletes old records, up to 10,000 of each sort in a call. Returns the largest number of one sort: 10,000 means
+-- that there may be more.
 --
 -- The times are fixed: a stolen worker login may have it called, and must not shorten what is kept.
 --
@@ -8,8 +8,8 @@
 -- errand.payload go with them. Failed jobs stay for 30 days, or for their kind's retention. Failures of jobs that were
 -- retried or discarded stay for 7 days (the newest 5,000), actions of operators, bulk actions and where jobs were moved
 -- for a year. Totals of completed attempts stay for a year, or for 90 days if the queue is not their kind's. Circuits
--- that are up and unused stay for 30 days after their last failure. The marks of workers that have left stay for 7 days
--- (the newest 100).
+-- that are up and unused stay for 30 days after their last failure. Signals stay for 7 days. The marks of workers that
+-- have left stay for 7 days (the newest 100).
 --
 -- What another session has locked stays until the next call.
 create or replace function errand_internal.prune() returns int
@@ -168,6 +168,16 @@ begin
             and not exists (
                 select from errand.finished_total as newer
                 where newer.queue = old.queue and newer.last_minute > now() - interval '90 days')
+        limit 10000
+        for update skip locked));
+    get diagnostics removed = row_count;
+    total := total + removed;
+    most := greatest(most, removed);
+    delete from errand.signal
+    where id = any (array(
+        select old.id from errand.signal as old
+        where old.signalled_at < now() - keep_history * interval '1 day'
+        order by old.id
         limit 10000
         for update skip locked));
     get diagnostics removed = row_count;

@@ -26,10 +26,10 @@ begin
     loop
         select parked_for into waits_for
         from errand.job
-        where parked_for > waits_for and parked_for < 'limit:'
+        where parked_for > waits_for
         order by parked_for
         limit 1;
-        exit when not found;
+        exit when not found or not starts_with(waits_for, 'circuit:');
         perform errand_internal.release_circuit(substr(waits_for, length('circuit:') + 1));
     end loop;
     perform errand_internal.release_circuit(name)
@@ -39,10 +39,10 @@ begin
     loop
         select parked_for into waits_for
         from errand.job
-        where parked_for > waits_for and parked_for >= 'limit:'
+        where parked_for > waits_for
         order by parked_for
         limit 1;
-        if not found then
+        if not found or not starts_with(waits_for, 'limit:') then
             return null;
         end if;
         key := substr(waits_for, length('limit:') + 1);

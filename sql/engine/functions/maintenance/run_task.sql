@@ -22,6 +22,8 @@ begin
             next_memory := errand_internal.release_parked(existing.memory);
         when 'bulk' then
             is_put_off := not errand_internal.run_bulk();
+        when 'signals' then
+            is_more := errand_internal.release_waiting();
         when 'marks' then
             select * into moved from errand_internal.move_marks(existing.memory);
             next_memory := moved.next_memory;

@@ -34,6 +34,9 @@ begin
                     where opened_at is not null and (probe_job_id is not null or until <= now()));
         when 'bulk' then
             has_work := exists (select from errand.bulk where ended_at is null);
+        when 'signals' then
+            has_work := exists (select from errand.signal_check)
+                or exists (select from errand.signal_wait where until <= now());
         when 'marks' then
             has_work := exists (select from errand.worker where pulls_as is not null);
         when 'rescue' then

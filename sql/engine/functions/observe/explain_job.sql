@@ -26,6 +26,17 @@ begin
         detail := format('it is due since %s, and maintenance has not made it available', job.run_at);
         hint := 'Maintenance does so within a second: does any `errand worker` or `errand scheduler` run?';
         return next;
+    elsif starts_with(job.parked_for, 'signal:') then
+        code := 'waits_for_signal';
+        select
+            format(
+                'it waits for the signal %s of %s until %s', waits.name, coalesce(waits.role, 'errand_ops'),
+                waits.until),
+            format('select errand.signal(%L)', waits.name)
+        into detail, hint
+        from errand.signal_wait as waits
+        where waits.job_id = job.id;
+        return next;
     elsif job.parked_for = 'crash' then
         code := 'crashed';
         detail := format('it was running in %s crashes of its worker: such jobs are released one at a time',

@@ -17,7 +17,7 @@ begin
     for nth in 1..200 loop
         select parked_for into waits_for
         from errand.job
-        where parked_for > waits_for and parked_for >= 'limit:'
+        where parked_for > waits_for
         order by parked_for
         limit 1;
         exit when not found or not starts_with(waits_for, 'limit:');

@@ -23,14 +23,17 @@ declare
 begin
     if tokens is null then
         raise exception '%: tokens: expected an array, got null', context using errcode = 'ER422';
-    elsif context = 'snooze' and (delays is null or array_position(delays, null) is not null) then
-        raise exception 'snooze: delays: expected an interval for each token, got null' using errcode = 'ER422';
+    elsif context in ('snooze', 'wait_for') and (delays is null or array_position(delays, null) is not null) then
+        raise exception '%: %: expected one for each token, got null', context,
+            case context when 'snooze' then 'delays' else 'timeouts' end using errcode = 'ER422';
     end if;
     for argument in
         select *
         from (values
-            ('outputs', cardinality(outputs)), ('errors', cardinality(errors)),
-            (case context when 'fail' then 'retry_after' else 'delays' end, cardinality(delays)),
+            (case context when 'wait_for' then 'signals' else 'outputs' end, cardinality(outputs)),
+            ('errors', cardinality(errors)),
+            (case context when 'fail' then 'retry_after' when 'wait_for' then 'timeouts' else 'delays' end,
+                cardinality(delays)),
             ('permanent', cardinality(outcomes))
         ) as given(name, elements)
         where elements <> cardinality(tokens)

@@ -10,10 +10,10 @@ begin
     for index in 1..10 loop
         select parked_for into waits_for
         from errand.job
-        where parked_for > waits_for and parked_for < 'limit;'
+        where parked_for > waits_for
         order by parked_for
         limit 1;
-        exit when not found;
+        exit when not found or not starts_with(waits_for, 'limit:');
         key := substr(waits_for, length('limit:') + 1);
         if (errand_internal.limit_of(key) <= (select count(*) from errand_internal.taken_slots(key))) is not true then
             keys := keys || key;

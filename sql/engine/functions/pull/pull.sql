@@ -85,7 +85,13 @@ begin
                 own.pulls_as, claimed.id,
                 to_hex(claimed.id) || '.' || to_hex(own.id) || '.' || to_hex(claimed.queue_position), one, claimed.kind,
                 claimed.attempt::int, claimed.max_attempts::int, claimed.priority::int,
-                claimed.created_at, claimed.run_at, claimed.payload, claimed.options, leased.lost
+                claimed.created_at, claimed.run_at, claimed.payload,
+                -- Programs of Errand get JSON as text.
+                coalesce(
+                    jsonb_set(
+                        claimed.options, '{signal,payload}', (claimed.options #>> '{signal,payload}')::jsonb),
+                    claimed.options),
+                leased.lost
             from errand_internal.claim_v1(
                 one, kinds, own.id, max_jobs - taken, errand_internal.marks_of(own.marks, one), priorities, true,
                 greatest(coalesce(begin_now, max_jobs) - taken, 0), serialize => max_jobs - taken >= 100,

@@ -149,7 +149,8 @@ begin
         job.id, job.queue_position, job.kind, job.attempt, job.max_attempts, job.priority, job.created_at, job.run_at,
         job.started_at, coalesce(job.payload, errand_internal.large_payload(job.payload_day, job.id)),
         case
-            when num_nonnulls(job.not_after, job.guard, job.limit_key, job.tags) = 0 then job.options
+            when num_nonnulls(job.not_after, job.guard, job.limit_key, job.tags) = 0
+                and (job.options ? 'signal') is not true then job.options
             else errand_internal.job_options(job)
         end,
         job.crashes, newest_position, newest_transaction, seen, most, pick.rest, room_in;

@@ -6,6 +6,7 @@
 --   snoozed    the same, but the attempt is not counted and nothing is recorded; closes the circuit that it probed
 --   released   handed back: not counted, and the job keeps its position
 --   parked     waits for its circuit, not counted; the error is the finding; due = time of the next probe
+--   waiting    waits for a signal, not counted; the output is {"for", "by"}: errand_internal.wait_for_signal
 --   failed     to errand.failed, with its error; so is a retried job on its last attempt
 --   cancelled  to the history, with its error as the reason
 --   obsolete   the same: the job was no longer wanted when it was done
@@ -68,7 +69,8 @@ begin
             result.output := null;
             result.outcome := 'failed';
         end if;
-        asks := existing.guard is not null and result.outcome in ('succeeded', 'retried', 'snoozed', 'parked');
+        asks := existing.guard is not null
+            and result.outcome in ('succeeded', 'retried', 'snoozed', 'parked', 'waiting');
         if asks and clock_timestamp() > guards_began + interval '250 milliseconds' then
             perform errand_internal.record_slow_guard(existing.guard, guards_began, asked);
             locked := locked || result.id;
@@ -85,7 +87,11 @@ begin
                 when result.outcome = 'retried' then errand_internal.retry_delay(existing.kind, existing.attempt)
                 else interval '0'
             end);
-        if result.outcome in ('retried', 'snoozed', 'parked') and due > latest then
+        if result.outcome = 'waiting' and errand_internal.wait_problem(result.output, due) is not null then
+            result.error := errand_internal.wait_problem(result.output, due);
+            result.outcome := 'failed';
+        end if;
+        if result.outcome in ('retried', 'snoozed', 'parked', 'waiting') and due > latest then
             result.error := concat_ws('; ', result.error, format(
                 '%s: expected at most 10 years from now, got %s', result.outcome, due));
             result.outcome := 'failed';
@@ -131,6 +137,8 @@ begin
                         else run_at
                     end
                 where id = existing.id;
+            when result.outcome = 'waiting' then
+                perform errand_internal.wait_for_signal(existing, result.output, due);
             when result.outcome = 'retried' and existing.attempt < existing.max_attempts then
                 update errand.job
                 set state = case when due <= now() then 'available' else 'scheduled' end,
@@ -148,8 +156,9 @@ begin
             when result.outcome = 'succeeded' then
                 perform errand_internal.move_to_history(existing, 'succeeded', result.output, null);
             else
-                raise exception 'complete_v1: outcome: expected succeeded, retried, snoozed, released, parked, failed, '
-                    'cancelled or obsolete, got %', quote_nullable(result.outcome) using errcode = 'ER422';
+                raise exception 'complete_v1: outcome: expected succeeded, retried, snoozed, released, parked, '
+                    'waiting, failed, cancelled or obsolete, got %', quote_nullable(result.outcome)
+                    using errcode = 'ER422';
         end case;
     end loop;
     -- By name, so that two workers with the same circuits don't wait for each other. A refused job counts too: it
