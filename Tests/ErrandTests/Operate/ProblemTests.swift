@@ -14,7 +14,7 @@ import Testing
             let late = "select what, name, detail from errand.overdue"
             #expect(
                 try await database.text(health)
-                    == "false|none has ever run: no schedule ticks|start `errand scheduler`")
+                    == "false|none has ever run: no schedule ticks|start `errand scheduler`, or call errand.tick_schedules()")
             #expect(try await database.text(isUp) == "0")
             try await database.execute("select errand.put_schedule('nightly', '0 3 * * *', 'noop')")
             #expect(try await database.text(late) == "", "it was put this moment")
@@ -36,9 +36,8 @@ import Testing
                     == "schedule|false")
 
             // It is not maintenance, and its stop is reported.
-            try await database.execute("update errand.maintenance_task set done_at = null where name <> 'schedule'")
-            try await database.execute(
-                "update errand.maintenance_task set done_at = now() - interval '2 min' where done_at is not null")
+            try await database.execute("update errand.maintenance_task set done_at = now() - interval '31 s'")
+            try await database.execute("select errand_internal.set_due('promote', '-31 s')")
             #expect(
                 try await database.text(
                     "select check_name from errand.health() where check_name in ('scheduler', 'maintenance') and not ok"
@@ -51,8 +50,7 @@ import Testing
     @Test("statistics that are older than 10 minutes are a problem, though other tasks are done")
     func oldStatistics() async throws {
         try await withTestDatabase { database, _ in
-            try await database.execute(
-                "select errand_internal.update_statistics(), errand_internal.prune()")
+            try await database.execute("select errand_internal.update_statistics(), errand.maintain()")
             let health = "select ok, hint from errand.health() where check_name = 'maintenance'"
             #expect(try await database.text(health) == "true|")
             try await database.execute(

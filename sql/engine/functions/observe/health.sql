@@ -21,31 +21,44 @@ begin
     from errand.workers
     union all
     select
-        'scheduler', coalesce(max(done_at) > now() - interval '1 minute', false),
+        'scheduler', coalesce(max(done_at) > now() - interval '30 seconds', false),
         coalesce(
             'last read the schedules ' || round(extract(epoch from now() - max(done_at))) || ' s ago',
             'none has ever run: no schedule ticks'),
-        case when coalesce(max(done_at) <= now() - interval '1 minute', true) then 'start `errand scheduler`' end
+        case when coalesce(max(done_at) <= now() - interval '30 seconds', true)
+            then 'start `errand scheduler`, or call errand.tick_schedules()' end
     from errand.maintenance_task
     where name = 'schedule' and done_at <= clock_timestamp()
     union all
     select
-        'maintenance',
-        coalesce(max(done_at) > now() - interval '5 minutes' and not bool_or(statistics.are_old), false),
-        coalesce('last done ' || round(extract(epoch from now() - max(done_at))) || ' s ago', 'never done')
-            || case when bool_or(statistics.are_old) then '; the statistics are old' else '' end,
+        'maintenance', coalesce(promotion.late < interval '30 seconds', false) and not statistics.are_old,
         case
-            when coalesce(max(done_at) <= now() - interval '5 minutes', true)
-                then 'start `errand worker` or `errand scheduler`: each does it'
-            when bool_or(statistics.are_old) then 'select * from errand.maintenance_status where task = ''statistics'''
+            when promotion.late is null then 'never done'
+            when promotion.late >= interval '30 seconds'
+                then format('due for %s s, and nobody does it', round(extract(epoch from promotion.late)))
+            else 'done as it is due'
+        end || case when statistics.are_old then '; the statistics are old' else '' end,
+        case
+            when coalesce(promotion.late >= interval '30 seconds', true)
+                then 'start `errand worker` or `errand scheduler`: each does it. Workers that pull: errand.maintain()'
+            when statistics.are_old then 'select * from errand.maintenance_status where task = ''statistics'''
         end
-    from errand.maintenance_task
+    from (
+        -- The task that is due most often. A time far ahead is from before the server's clock was set back.
+        select case
+            when due between 0 and present + 60 * 1000000 then (present - due) * interval '1 microsecond'
+        end as late
+        from (
+            select
+                pg_sequence_last_value('errand.promote_due') as due,
+                (extract(epoch from clock_timestamp()) * 1000000)::bigint as present
+        ) as times
+    ) as promotion
     cross join (
         select coalesce(min(done_at) <= now() - interval '10 minutes', false) as are_old
         from errand.maintenance_task
-        where name = 'statistics'
+        where name = 'statistics' and done_at <= clock_timestamp()
     ) as statistics
-    where name <> 'schedule' and done_at <= clock_timestamp()
     union all
     select
         'home', errand.copy_of() is null,

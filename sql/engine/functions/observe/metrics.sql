@@ -230,7 +230,7 @@ begin
     select 'errand_scheduler_up', 'gauge', '{}',
         exists (
             select from errand.maintenance_task where maintenance_task.name = 'schedule'
-                and done_at between now() - interval '1 minute' and clock_timestamp()
+                and done_at between now() - interval '30 seconds' and clock_timestamp()
         )::int::float8
     union all
     select 'errand_stuck_jobs', 'gauge', '{}', count(*)::float8
