@@ -42,7 +42,8 @@ import Testing
         .isShown: """
         bulk.changed_at bulk.requested_at failed.created_at failed.started_at guard.registered_at
         handler.registered_at
-        history.created_at history.started_at home.adopted_at kind.registered_at limit.set_at migration.applied_at
+        history.created_at history.started_at home.adopted_at kind.registered_at kind.untaken_since
+        limit.set_at migration.applied_at
         queue.paused_at retention.set_at schedule.created_at schedule.paused_at script.applied_at tick.enqueued_at
         upgrade.started_at worker.drained_at worker.started_at
         """,

@@ -19,6 +19,24 @@ private struct MailHandler: JobHandler {
         select format('%s %s %s %s', queue, priority, max_attempts, limit_key) from errand.job order by id
         """
 
+    @Test("an enqueue of a kind that no live worker takes from its queue says so, and enqueues")
+    func untaken() async throws {
+        try await withTestDatabase { database, configuration in
+            let registered = #"[{"name": "noop", "queue": "mail", "max_attempts": 3, "priority": 2}]"#
+            _ = try await ManualWorker(database, kinds: registered, queue: "other")
+            let enqueues = "select errand.enqueue('noop'); select errand.enqueue('noop', unique_key => 'one');"
+            func notices() async throws -> Int {
+                try await database.execute("select errand_internal.note_untaken_kinds()")
+                let output = try psql(enqueues, of: configuration, as: "errand_enqueuer")
+                return output.ranges(of: "NOTICE:  enqueue: kind noop: no live worker takes it since").count
+            }
+            #expect(try await notices() == 2)
+            _ = try await ManualWorker(database, kinds: registered, queue: "mail")
+            #expect(try await notices() == 0)
+            #expect(try await database.count("from errand.job") == 3)
+        }
+    }
+
     @Test("every way of an enqueue from Swift brings it, and options come first")
     func swift() async throws {
         try await withTestDatabase { database, _ in

@@ -344,6 +344,7 @@ create table errand.kind (
     circuits text[],
     retry_delays interval[],
     retry_jitter real,
+    untaken_since timestamptz,
     registered_by text not null default session_user,
     constraint kind_pkey primary key (name)
 );
@@ -366,5 +367,7 @@ comment on column errand.kind.retry_delays is
     'the longest delay after each failed attempt, the last one for all later ones; null = 2 s, doubled each time, up '
     'to 1 h: errand_internal.retry_delay';
 comment on column errand.kind.retry_jitter is 'the share of the delay that is random; null = all of it';
+comment on column errand.kind.untaken_since is
+    'since when no live worker has taken it from its queue, as maintenance has found; null = one takes it';
 comment on column errand.kind.registered_by is
     'the login of that worker: while a live worker of this login has the kind, no other login may change it';

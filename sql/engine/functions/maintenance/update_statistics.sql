@@ -57,6 +57,7 @@ begin
         select
         from unnest(rates) as fresh
         where (fresh.subject, fresh.name, fresh.span) = (existing.subject, existing.name, existing.span));
+    perform errand_internal.note_untaken_kinds();
     perform errand_internal.count_missed_completions();
     perform errand_internal.merge_finished();
     perform errand_internal.record_task(

@@ -20,6 +20,8 @@
 --   error       raises ER409
 -- A running job stays as it is in any case: the returned state says so.
 --
+-- A NOTICE tells that no live worker takes the kind, as maintenance has found within 10 s: the job is enqueued.
+--
 -- Raises ER422, ER413 and ER404 as errand_internal.check_job and errand_internal.check_options do.
 -- errand: for enqueuer, worker, ops
 -- errand: topic enqueue
@@ -79,6 +81,7 @@ begin
         from (values (enqueue.kind)) as asked (name)
         left join errand.kind as defaults on defaults.name = asked.name
         where defaults.limit_key is null and (kind_defaults is null or defaults.name is not null)
+            and (defaults.untaken_since is null or errand_internal.tell_untaken(asked.name, defaults.untaken_since))
         returning id, true, job.state into job_id, inserted, state;
         -- Else the kind has a limit, or no row yet.
         if found then

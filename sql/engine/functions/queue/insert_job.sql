@@ -27,6 +27,9 @@ begin
             tags, insert_job.subject, insert_job.options);
     end if;
     defaults := errand_internal.kind_defaults(insert_job.kind, insert_job.kind_defaults);
+    if defaults.untaken_since is not null then
+        perform errand_internal.tell_untaken(insert_job.kind, defaults.untaken_since);
+    end if;
     wanted.queue := coalesce(insert_job.queue, defaults.queue, 'default');
     wanted.kind := insert_job.kind;
     wanted.run_at := coalesce(insert_job.run_at, now());
