@@ -146,6 +146,21 @@ import Testing
         }
     }
 
+    @Test("calls of errand.maintain reach every task, though one is due each time")
+    func seldom() async throws {
+        try await withTestDatabase { database, _ in
+            // Its marks have work all the time.
+            try await database.execute("select errand.pull('{default}', '{noop}')")
+            for _ in 0..<20 {
+                try await database.execute("select errand_internal.set_due('marks', '0')")
+                try await database.execute("select errand.maintain()")
+            }
+            let done =
+                "select string_agg(task, ' ' order by task) from errand.maintenance_status where took_ms is not null"
+            #expect(try await database.text(done) == "marks partitions promote_late prune statistics unlisted")
+        }
+    }
+
     @Test("errand.maintain does all of it by calls of an operator")
     func byHand() async throws {
         try await withTestDatabase { database, _ in

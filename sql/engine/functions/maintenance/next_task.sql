@@ -1,5 +1,6 @@
 -- next_task: returns the maintenance task that is due first, of the long or the short ones (null: of all), and in how
--- long: 0 if it has work now. A due task without work is probed again after its longest wait.
+-- long: 0 if it has work now. A due task without work is probed again after its longest wait. Tasks come in the order
+-- in which they were due, so a task a second reaches all of them, though some are due all the time.
 --
 -- within: a task that is due within this time is probed already.
 create or replace function errand_internal.next_task(
@@ -22,7 +23,7 @@ begin
         where coalesce(one.is_long = next_task.is_long, one.is_long is not null)
         order by errand_internal.due_in(one), one.is_long, one.pause
     loop
-        own_wait := errand_internal.due_in(existing);
+        own_wait := greatest(errand_internal.due_in(existing), interval '0');
         if own_wait <= within then
             began := clock_timestamp();
             work_in := errand_internal.task_wait(existing);
