@@ -1,7 +1,7 @@
 # Each target installs what it lacks through apt, and says so; where nothing is missing, it says nothing.
 
 .DEFAULT_GOAL := help
-.PHONY: help build run ci test test-pooled test-previous test-web test-alerts test-traces \
+.PHONY: help build run ci test test-clients test-pooled test-previous test-web test-alerts test-traces \
 	bench questions swarm cells faults failover docs checks dist dist-test release format clean
 
 help:    ## this list
@@ -18,6 +18,9 @@ ci:      ## what has to hold before a change lands, cheapest first: all of the c
 
 test:    ## runs the tests; FILTER=Claim runs those whose name holds it
 	@scripts/test.sh $(if $(FILTER),--filter '$(FILTER)')
+
+test-clients: ## runs workers in Python, Node.js and Go, which pull jobs by SQL, and kills one
+	@scripts/test-clients.sh
 
 test-pooled: ## runs the tests that depend on sessions again, behind PgBouncer in transaction mode
 	@scripts/test-pooled.sh $(if $(FILTER),--filter '$(FILTER)')

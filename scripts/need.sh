@@ -11,6 +11,7 @@
 #   checks     interpreters of the checks
 #   deploy     readers of the units, the manifests and the Compose file of a deployment
 #   failover   PostgreSQL's failover: Patroni, etcd and HAProxy, and tools for their networks
+#   clients    Python, Node.js and Go, for workers that pull jobs by SQL
 #   web        a browser, and what drives it
 #   dist       makers of the Debian package, and of a Debian to try it in
 set -euo pipefail
@@ -40,6 +41,7 @@ for group in "$@"; do
         dist)
             packages+=(binutils dpkg-dev lintian debootstrap)
             packages+=(libarchive-dev libpng-dev libpq-dev libqrencode-dev libssl-dev libvips-dev) ;;
+        clients) packages+=(python3 python3-venv nodejs golang-go golang-github-lib-pq-dev) ;;
         web) packages+=(chromium chromium-driver fonts-dejavu-core python3 python3-venv) ;;
         *) echo "need.sh: no group is named $group" >&2; exit 64 ;;
     esac
