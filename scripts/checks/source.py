@@ -336,27 +336,36 @@ def links():
                     yield path, number, f"links to {target}, which does not exist"
 
 
+# The documents whose code is part of Examples, and the files for each of the languages that they show.
+GUIDES = ("docs/handlers.md", "docs/products.md", "docs/pull.md", "docs/start.md", "Sources/*.docc/*.md")
+SAMPLES = {
+    "swift": "Examples/*.swift", "python": "Examples/pull/*.py", "js": "Examples/pull/*.js", "go": "Examples/pull/*.go"}
+
+
 def snippets():
-    """Swift in the guides is part of a file of Examples, which is built and run. Indentation may differ."""
+    """Code in the guides is part of a file of Examples, which is built and run. Indentation may differ."""
     def flush(block):
         margin = min((len(line) - len(line.lstrip()) for line in block if line.strip()), default=0)
         return [line[margin:].rstrip() for line in block]
 
-    sources = [[text for _, text in lines(path)] for path in files("Examples/*.swift")]
-    for path in files("docs/handlers.md", "docs/products.md", "docs/start.md", "Sources/*.docc/*.md"):
-        block, start = None, 0
+    sources = {language: [[text for _, text in lines(path)] for path in files(pattern)]
+               for language, pattern in SAMPLES.items()}
+    for path in files(*GUIDES):
+        block, start, language = None, 0, None
         for number, line in lines(path):
             if block is None:
-                block, start = ([], number) if line.strip() == "```swift" else (None, 0)
+                language = line.strip().removeprefix("```")
+                if line.strip() == f"```{language}" and language in sources:
+                    block, start = [], number
             elif line.strip() != "```":
                 block.append(line)
             else:
                 wanted = flush(block)
                 shown = any(flush(source[first:first + len(wanted)]) == wanted
-                            for source in sources for first in range(len(source) - len(wanted) + 1))
+                            for source in sources[language] for first in range(len(source) - len(wanted) + 1))
                 # The manifest of a reader's own package: in Examples it depends on this checkout.
                 if not shown and not wanted[0].startswith("// swift-tools-version"):
-                    yield path, start, "has Swift code that is in no file of Examples"
+                    yield path, start, f"has {language} code that is in no file of Examples"
                 block = None
 
 

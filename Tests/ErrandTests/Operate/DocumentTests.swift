@@ -181,7 +181,7 @@ extension Document {
     func filled(_ sql: String) -> String {
         [
             ("6c1d…", Self.anID), (#"\xffd8…"#, #"\xffd8"#), ("explain(id)", "explain(1)"),
-            ("explain(…)", "explain(1)"), ("where id = …", "where id = 1"),
+            ("explain(…)", "explain(1)"), ("where id = …", "where id = 1"), (#" \watch 1"#, ";"),
         ]
         .reduce(sql) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
     }
@@ -230,6 +230,7 @@ extension Document {
     var after: [String] {
         switch path {
         case "deploy/README.md": ["drop role errand_runs, errand_watches"]
+        case "docs/pull.md": ["drop role mailer"]
         case "docs/sql-handlers.md": ["drop owned by shop cascade", "drop role shop"]
         default: []
         }
