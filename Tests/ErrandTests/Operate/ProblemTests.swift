@@ -14,7 +14,8 @@ import Testing
             let late = "select what, name, detail from errand.overdue"
             #expect(
                 try await database.text(health)
-                    == "false|none has ever run: no schedule ticks|start `errand scheduler`, or call errand.tick_schedules()")
+                    == "false|none has ever run: no schedule ticks|start `errand scheduler`, or call errand.tick_schedules()"
+            )
             #expect(try await database.text(isUp) == "0")
             try await database.execute("select errand.put_schedule('nightly', '0 3 * * *', 'noop')")
             #expect(try await database.text(late) == "", "it was put this moment")

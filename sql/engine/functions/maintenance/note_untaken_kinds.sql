@@ -1,5 +1,5 @@
--- note_untaken_kinds: notes of each kind whether a live worker takes it from its queue, for the NOTICE of errand.enqueue.
--- Writes only what has changed.
+-- note_untaken_kinds: notes of each kind whether a live worker takes it from its queue, for the NOTICE of
+-- errand.enqueue. Writes only what has changed.
 create or replace function errand_internal.note_untaken_kinds() returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
