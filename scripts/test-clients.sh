@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
-# test-clients.sh: runs workers in Python, Node.js and Go, which pull jobs by SQL (Examples/pull), and compares how each
-# job ended with what is expected. What they print is in .errand/clients.
+# test-clients.sh [chaos SECONDS]: runs workers in Python, Node.js and Go, which pull jobs by SQL (Examples/pull), and
+# compares how each job ended with what is expected. Then the tests of the Python client. What they print is in
+# .errand/clients.
+#
+# With chaos, it kills workers of all sorts and the server at random for so long, and counts what was lost.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
@@ -9,7 +12,7 @@ scripts/need.sh build database clients
 folder=.errand/clients
 mkdir -p "$folder"
 rm -f "$folder"/*.log
-packages=(psycopg[binary]==3.3.9)
+packages=(psycopg[binary]==3.3.9 pytest asyncpg sqlalchemy greenlet django)
 if [ "$(cat "$folder/venv/packages" 2> /dev/null)" != "${packages[*]}" ]; then
     python3 -m venv --clear "$folder/venv"
     "$folder/venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"
@@ -27,5 +30,18 @@ program=${ERRAND_BIN:-$(scripts/build.sh debug --product errand)}
 # Debian's packages are outside of modules.
 GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE=$PWD/$folder/go go build -o "$folder/worker-go" Examples/pull/worker.go
 export NODE_PATH=$PWD/$folder/node/usr/share/nodejs PYTHONDONTWRITEBYTECODE=1
-scripts/cluster.sh with --no-sync "$folder/cluster" \
-    "$folder/venv/bin/python" Tests/Clients/main.py "$program/errand" "$folder"
+export PYTHONPATH=$PWD/clients/python/src ERRAND_BIN=$program
+if [ "${1:-}" = chaos ]; then
+    scripts/cluster.sh drop "$folder/chaos"
+    scripts/cluster.sh start "$folder/chaos" > /dev/null
+    trap 'scripts/cluster.sh drop "$folder/chaos"' EXIT
+    DATABASE_URL=$(scripts/cluster.sh url "$folder/chaos") \
+        "$folder/venv/bin/python" Tests/Clients/chaos.py "$program/errand" "$folder" "$folder/chaos" "$2"
+    exit
+fi
+# shellcheck disable=SC2016
+exec scripts/cluster.sh with --no-sync "$folder/cluster" bash -euo pipefail -c '
+    "$1/venv/bin/python" Tests/Clients/main.py "$ERRAND_BIN/errand" "$1"
+    cd clients/python
+    exec "../../$1/venv/bin/python" -m pytest --quiet -p no:cacheprovider
+' clients "$folder"

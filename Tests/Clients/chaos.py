@@ -1,0 +1,198 @@
+"""Kills workers of all sorts and the server at random, and counts what was lost or ran twice without a kill.
+
+    chaos.py PROGRAM FOLDER CLUSTER SECONDS [SEED]
+
+PROGRAM is `errand`, CLUSTER the folder of a running server of scripts/cluster.sh. Two workers of the Python client, two
+that pull by SQL alone, and one of the program run the jobs of a producer. Each run of a handler is a line in a file,
+which no crash of the server takes back. The exit code is 1 if a job is lost, ended twice, or ran again though neither
+its worker nor the server was killed.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import psycopg
+
+HERE = Path(__file__).resolve().parent
+LEASE = 5
+
+
+def log_run(path, id):
+    """Appended in one write, as the system does up to 4 KB."""
+    with open(path, "ab", buffering=0) as file:
+        file.write(f"{id} {os.getpid()} {time.time()}\n".encode())
+
+
+def python_worker(runs):
+    from errand import Worker
+
+    worker = Worker(concurrency=8, lease=LEASE, poll=0.2)
+
+    @worker.job("chaos_python", queue="chaos", attempts=100, retry=[0.01])
+    def handle(payload, context):
+        log_run(runs, context.id)
+        time.sleep(random.random() * 0.05)
+        if random.random() < 0.02:
+            raise ValueError("now and then")
+
+    worker.run(os.environ["DATABASE_URL"])
+
+
+def pull_worker(runs):
+    """A worker on errand.pull and errand.done alone, one connection."""
+    while True:
+        worker = None
+        try:
+            with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+                while True:
+                    rows = connection.execute(
+                        "select worker_id, id, token from errand.pull('{chaos}', '{chaos_pull}', 20, %s, %s)",
+                        [f"{LEASE} s", worker]).fetchall()
+                    worker = rows[0][0]
+                    tokens = []
+                    for _, id, token in rows:
+                        if id is not None:
+                            log_run(runs, id)
+                            time.sleep(random.random() * 0.01)
+                            tokens.append(token)
+                    if tokens:
+                        connection.execute("select * from errand.done(%s)", [tokens])
+                    else:
+                        time.sleep(0.05)
+        except psycopg.Error:
+            time.sleep(0.2)
+
+
+class Chaos:
+    def __init__(self, program, folder, cluster, seed):
+        self.program = program
+        self.folder = Path(folder)
+        self.cluster = cluster
+        self.random = random.Random(seed)
+        self.runs = self.folder / "chaos-runs"
+        self.runs.write_bytes(b"")
+        self.kills = []  # (time, pid or None for the server)
+        self.workers = {}
+        self.enqueued = set()
+        self.is_over = threading.Event()
+
+    def start(self, sort):
+        log = open(self.folder / f"chaos-{sort}.log", "ab")
+        if sort == "swift":
+            environment = {**os.environ, "ERRAND_QUEUES": "chaos=8", "ERRAND_LEASE": f"{LEASE}s", "ERRAND_HEARTBEAT_INTERVAL": "1s"}
+            command = [self.program, "worker"]
+        else:
+            environment = os.environ
+            command = [sys.executable, __file__, sort, self.runs]
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+        self.workers[process.pid] = (sort, process)
+
+    def produce(self):
+        kinds = ("chaos_python", "chaos_pull", "noop")
+        while not self.is_over.is_set():
+            try:
+                with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+                    while not self.is_over.wait(0.02):
+                        ids = connection.execute(
+                            "select (errand.enqueue(kind, queue => 'chaos')).job_id from unnest(%s::text[]) as kind",
+                            [list(kinds)]).fetchall()
+                        self.enqueued.update(id for (id,) in ids)
+            except psycopg.Error:
+                time.sleep(0.1)
+
+    def postmaster(self):
+        return int(Path(self.cluster, "data/postmaster.pid").read_text().splitlines()[0])
+
+    def kill_one(self):
+        victim = self.random.choice([*self.workers, "backend", "server"])
+        if victim == "server":
+            self.kills.append((time.time(), None))
+            os.kill(self.postmaster(), signal.SIGQUIT)
+            time.sleep(1)
+            subprocess.run(["scripts/cluster.sh", "start", self.cluster], check=True, stdout=subprocess.DEVNULL)
+            self.kills.append((time.time(), None))
+        elif victim == "backend":
+            children = Path(f"/proc/{self.postmaster()}/task/{self.postmaster()}/children").read_text().split()
+            of_clients = [pid for pid in children if b"[local]" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+            if of_clients:
+                self.kills.append((time.time(), None))
+                os.kill(int(self.random.choice(of_clients)), signal.SIGKILL)
+                time.sleep(1)
+                self.kills.append((time.time(), None))
+        else:
+            sort, process = self.workers.pop(victim)
+            self.kills.append((time.time(), victim))
+            os.killpg(victim, signal.SIGKILL)
+            process.wait()
+            time.sleep(self.random.random())
+            self.start(sort)
+
+    def run(self, seconds):
+        for sort in ("python", "python", "pull", "pull", "swift"):
+            self.start(sort)
+        producer = threading.Thread(target=self.produce)
+        producer.start()
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(self.random.uniform(1, 5))
+            self.kill_one()
+        self.is_over.set()
+        producer.join()
+        return self.count()
+
+    def count(self):
+        end = time.monotonic() + 120
+        with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+            while connection.execute("select count(*) from errand.job").fetchone()[0] and time.monotonic() < end:
+                time.sleep(0.5)
+            left = connection.execute("select id, state, kind, attempt from errand.job limit 5").fetchall()
+            ended = dict(connection.execute("select id, state from errand.history").fetchall())
+            failed = connection.execute("select id, error from errand.failed limit 5").fetchall()
+        for _, process in self.workers.values():
+            os.killpg(process.pid, signal.SIGTERM)
+        for _, process in self.workers.values():
+            process.wait(40)
+        lost = [id for id in self.enqueued if ended.get(id) != "succeeded"]
+        runs = defaultdict(list)
+        for line in self.runs.read_text().splitlines():
+            id, pid, when = line.split()
+            runs[int(id)].append((float(when), int(pid)))
+        twice, unexplained = 0, []
+        for id, of_job in runs.items():
+            of_job.sort()
+            for (began, pid), (again, _) in zip(of_job, of_job[1:]):
+                twice += 1
+                was_killed = any(
+                    began - 1 <= when <= again and victim in (None, pid) for when, victim in self.kills)
+                # A failed attempt is retried, and counted.
+                if not was_killed and not self.has_failed(id):
+                    unexplained.append(id)
+        print(
+            f"{len(self.enqueued)} jobs, {len(self.kills)} kills: lost {len(lost)}, left {left}, failed {failed}, "
+            f"ran again {twice}, without a kill {len(unexplained)} {unexplained[:5]}")
+        return not (lost or left or failed or unexplained)
+
+    def has_failed(self, id):
+        with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+            [(attempts,)] = connection.execute("select attempts::text from errand.history where id = %s", [id])
+            return "retried" in (attempts or "")
+
+
+def main():
+    if sys.argv[1] in ("python", "pull"):
+        {"python": python_worker, "pull": pull_worker}[sys.argv[1]](sys.argv[2])
+        return 0
+    program, folder, cluster, seconds, *seed = sys.argv[1:]
+    subprocess.run([program, "migrate"], check=True, stdout=subprocess.DEVNULL)
+    return 0 if Chaos(program, folder, cluster, seed[0] if seed else time.time()).run(float(seconds)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
