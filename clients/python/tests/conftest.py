@@ -77,12 +77,12 @@ def db(owner: str) -> Iterator[psycopg.Connection]:
 
 
 @pytest.fixture
-def running(worker_login: str) -> Callable[[Worker], object]:
+def running(worker_login: str) -> Callable[..., object]:
     """Runs a worker in a thread, and stops it at the end of a block."""
 
     @contextmanager
-    def run(worker: Worker) -> Iterator[Worker]:
-        thread = threading.Thread(target=worker.run, args=(worker_login,))
+    def run(worker: Worker, conninfo: str = worker_login) -> Iterator[Worker]:
+        thread = threading.Thread(target=worker.run, args=(conninfo,))
         thread.start()
         try:
             yield worker

@@ -158,7 +158,9 @@ class Context:
 
         Leave it as the last thing. What the handler returns or raises after it changes nothing.
         """
-        with psycopg.connect(self.conninfo, application_name="errand transaction") as connection:
+        with psycopg.connect(
+            self.conninfo, application_name="errand transaction", prepare_threshold=None  # a pooler may stand between
+        ) as connection:
             yield connection
             self._require(run(connection, self._done(output)))
         self._is_committed = True
@@ -167,7 +169,7 @@ class Context:
     async def async_transaction(self, output: Any = None) -> AsyncIterator[psycopg.AsyncConnection]:
         """The same for an async handler."""
         async with await psycopg.AsyncConnection.connect(
-            self.conninfo, application_name="errand transaction"
+            self.conninfo, application_name="errand transaction", prepare_threshold=None
         ) as connection:
             yield connection
             self._require(await run_async(connection, self._done(output)))

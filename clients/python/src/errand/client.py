@@ -13,6 +13,7 @@ from typing import Any, Self, Unpack
 import psycopg
 
 from .calls import Call, Row, run, run_async
+from .connections import connect, connect_async
 from .errors import JobFailed
 from .follower import Follower
 from .handlers import Handler
@@ -153,7 +154,7 @@ class Errand:
     def _connection(self) -> Iterator[psycopg.Connection]:
         with self._lock:
             if self._own is None or self._own.closed:
-                self._own = psycopg.connect(self.conninfo, autocommit=True, application_name="errand")
+                self._own = connect(self.conninfo, "errand")
             yield self._own
 
 
@@ -259,7 +260,5 @@ class AsyncErrand:
             return await run_async(connection, call)
         async with self._lock:
             if self._own is None or self._own.closed:
-                self._own = await psycopg.AsyncConnection.connect(
-                    self.conninfo, autocommit=True, application_name="errand"
-                )
+                self._own = await connect_async(self.conninfo, "errand")
             return await run_async(self._own, call)

@@ -18,7 +18,7 @@ import psycopg
 
 from .attempt import Context, Ended, PulledJob, run_coroutine, run_sync
 from .calls import Call, run
-from .connections import connect, keep_running
+from .connections import commit_in_memory, connect, keep_running
 from .handlers import Handler
 from .held import Attempt, Held
 from .jobs import interval
@@ -146,7 +146,7 @@ class Engine:
         if self._lease.id is None:
             return
         try:
-            with connect(self._conninfo, "leave") as connection:
+            with connect(self._conninfo, "errand leave") as connection:
                 run(connection, Call("errand.leave", "*", {"worker": ("uuid", self._lease.id)}))
         except psycopg.Error as error:
             log.warning("leave: %s; the lease ends by itself", str(error).strip())
@@ -155,7 +155,7 @@ class Engine:
 
     def _pull_on(self, connection: psycopg.Connection) -> None:
         # A claim that is lost with the server's memory is made again.
-        connection.execute("set synchronous_commit = off")
+        commit_in_memory(connection)
         connection.execute("listen errand_wake")
         while not self._stop.is_set():
             slots = self._worker.concurrency
@@ -259,7 +259,7 @@ class Engine:
 
 def register(conninfo: str, handlers: list[Handler]) -> None:
     """Stores the policies of the kinds: errand.put_kind."""
-    with connect(conninfo, "registration") as connection:
+    with connect(conninfo, "errand registration") as connection:
         for handler in handlers:
             arguments: dict[str, tuple[str, Any]] = {
                 "kind": ("text", handler.kind),

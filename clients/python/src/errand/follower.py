@@ -12,6 +12,7 @@ from concurrent.futures import Future
 import psycopg
 
 from .calls import Call, from_json, run
+from .connections import connect
 from .errors import ErrandError, NotFound
 from .jobs import EndedJob
 
@@ -60,7 +61,7 @@ class Follower:
         pause = 0.1
         while not self._is_closed:
             try:
-                with psycopg.connect(self._conninfo, autocommit=True, application_name="errand results") as connection:
+                with connect(self._conninfo, "errand results") as connection:
                     connection.execute("listen errand_ended")
                     pause = 0.1
                     self._follow(connection)

@@ -9,7 +9,7 @@ import time
 import psycopg
 
 from .calls import Call, run
-from .connections import keep_running
+from .connections import commit_in_memory, keep_running
 from .held import Held
 
 log = logging.getLogger("errand")
@@ -57,7 +57,7 @@ class Lease:
         )
 
     def _keep_on(self, connection: psycopg.Connection) -> None:
-        connection.execute("set synchronous_commit = off")
+        commit_in_memory(connection)
         connection.execute("listen errand_cancel")
         next_renewal = next_reports = 0.0
         while not self._is_over.is_set():

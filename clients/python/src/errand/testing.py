@@ -85,7 +85,7 @@ class TestQueue:
         rest = interval(within)
         kinds = sorted(self.worker.handlers)
         register(self.conninfo, list(self.worker.handlers.values()))
-        with connect(self.conninfo, "test") as connection:
+        with connect(self.conninfo, "errand test") as connection:
             worker_id: str | None = None
             self._promote(connection)
             while True:
@@ -112,7 +112,7 @@ class TestQueue:
     def expect_enqueued(self, kind: str, payload: Any = None, *, count: int = 1) -> list[int]:
         """Returns the ids of the unfinished jobs of a kind whose payload contains this one. Raises AssertionError, with
         what there is, if their number is another."""
-        with connect(self.conninfo, "test") as connection:
+        with connect(self.conninfo, "errand test") as connection:
             query = """
                 select id, kind, coalesce(payload, errand_internal.large_payload(payload_day, id)) @> %s, payload::text
                 from errand.job
@@ -128,7 +128,7 @@ class TestQueue:
     def advance(self, time: Seconds) -> None:
         """Lets time pass: jobs that would be due by then are available now. The database's clock can't be moved, so the
         stored times of jobs, pauses and circuits are moved back instead. Payloads and your tables stay as they are."""
-        with connect(self.conninfo, "test") as connection:
+        with connect(self.conninfo, "errand test") as connection:
             _move(connection, interval(time))
             self._promote(connection)
 
@@ -142,7 +142,7 @@ class TestQueue:
             self._clear()
 
     def _clear(self) -> None:
-        with connect(self.conninfo, "test") as connection:
+        with connect(self.conninfo, "errand test") as connection:
             connection.execute("truncate errand.job, errand.failed, errand.history, errand.limit_slot, errand.claim")
 
     def _run(self, connection: psycopg.Connection, job: PulledJob) -> Ran:
