@@ -13,7 +13,7 @@ from typing import Any, Self, Unpack
 import psycopg
 
 from .calls import Call, Row, run, run_async
-from .connections import connect, connect_async
+from .connections import PerLoop, connect, forked
 from .errors import JobFailed
 from .follower import Follower
 from .handlers import Handler
@@ -65,6 +65,12 @@ class Errand:
 
     def __init__(self, conninfo: str = "") -> None:
         self.conninfo = conninfo
+        self._is_closed = False
+        self._start()
+        forked.add(self)
+
+    def _start(self) -> None:
+        """Starts without connections, also after a fork: those of the other process are not to be used, nor closed."""
         self._lock = threading.Lock()
         self._own: psycopg.Connection | None = None
         self._follower: Follower | None = None
@@ -87,12 +93,13 @@ class Errand:
 
     def end(self, id: int, timeout: float) -> EndedJob:
         """Waits until a job of one's own has ended. Raises NotFound if there is none, and TimeoutError."""
-        future = self.follower.end(id)
+        follower = self._following()
+        future = follower.end(id)
         try:
             return future.result(timeout)
         except FutureTimeout:
             future.cancel()
-            raise TimeoutError(f"job {id} has not ended within {timeout} s") from None
+            raise follower.timeout(id, timeout) from None
 
     def cancel(self, ids: Sequence[int], reason: str, *, connection: Any = None) -> int:
         """Cancels jobs of one's own. Returns how many had not ended before."""
@@ -126,10 +133,13 @@ class Errand:
         self._run(Schedule.change("drop", name, None), connection)
 
     def close(self) -> None:
+        """Closes its connections. What has a connection of the caller's still works."""
+        with self._lock:
+            self._is_closed = True
+            if self._own is not None:
+                self._own.close()
         if self._follower is not None:
             self._follower.close()
-        if self._own is not None:
-            self._own.close()
 
     def __enter__(self) -> Self:
         return self
@@ -137,9 +147,9 @@ class Errand:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @property
-    def follower(self) -> Follower:
+    def _following(self) -> Follower:
         with self._lock:
+            check_open(self._is_closed)
             if self._follower is None:
                 self._follower = Follower(self.conninfo)
             return self._follower
@@ -153,9 +163,15 @@ class Errand:
     @contextmanager
     def _connection(self) -> Iterator[psycopg.Connection]:
         with self._lock:
+            check_open(self._is_closed)
             if self._own is None or self._own.closed:
                 self._own = connect(self.conninfo, "errand")
             yield self._own
+
+
+def check_open(is_closed: bool) -> None:
+    if is_closed:
+        raise RuntimeError("this client is closed")
 
 
 def cancelled(rows: list[Row]) -> int:
@@ -186,12 +202,20 @@ class AsyncJob:
 
 
 class AsyncErrand:
-    """Enqueues jobs and follows them, as Errand does, with connections of psycopg, asyncpg or SQLAlchemy."""
+    """Enqueues jobs and follows them, as Errand does, with connections of psycopg, asyncpg or SQLAlchemy.
+
+    Without a connection, each event loop has one of its own.
+    """
 
     def __init__(self, conninfo: str = "") -> None:
         self.conninfo = conninfo
-        self._lock = asyncio.Lock()
-        self._own: psycopg.AsyncConnection | None = None
+        self._is_closed = False
+        self._start()
+        forked.add(self)
+
+    def _start(self) -> None:
+        self._lock = threading.Lock()
+        self._owns = PerLoop(self.conninfo)
         self._follower: Follower | None = None
 
     async def enqueue(
@@ -210,12 +234,13 @@ class AsyncErrand:
         return Status.read(await self._run(Status.call(id, unique_key), connection))
 
     async def end(self, id: int, timeout: float) -> EndedJob:
-        if self._follower is None:
-            self._follower = Follower(self.conninfo)
+        with self._lock:
+            check_open(self._is_closed)
+            follower = self._follower = self._follower or Follower(self.conninfo)
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(self._follower.end(id)), timeout)
+            return await asyncio.wait_for(asyncio.wrap_future(follower.end(id)), timeout)
         except TimeoutError:
-            raise TimeoutError(f"job {id} has not ended within {timeout} s") from None
+            raise follower.timeout(id, timeout) from None
 
     async def cancel(self, ids: Sequence[int], reason: str, *, connection: Any = None) -> int:
         return cancelled(await self._run(cancellation(ids, reason), connection))
@@ -244,10 +269,11 @@ class AsyncErrand:
         await self._run(Schedule.change("drop", name, None), connection)
 
     async def close(self) -> None:
+        with self._lock:
+            self._is_closed = True
+        self._owns.close()
         if self._follower is not None:
             await asyncio.to_thread(self._follower.close)
-        if self._own is not None:
-            await self._own.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -258,7 +284,6 @@ class AsyncErrand:
     async def _run(self, call: Call, connection: Any) -> list[Row]:
         if connection is not None:
             return await run_async(connection, call)
-        async with self._lock:
-            if self._own is None or self._own.closed:
-                self._own = await connect_async(self.conninfo, "errand")
-            return await run_async(self._own, call)
+        check_open(self._is_closed)
+        async with self._owns.connection() as own:
+            return await run_async(own, call)

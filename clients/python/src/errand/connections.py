@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import os
 import threading
 import time
-from collections.abc import Callable
+import weakref
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any, LiteralString
 
 import psycopg
@@ -66,3 +71,54 @@ def keep_running(
         pause = 0.1 if time.monotonic() - began > 5 else min(pause * 2, 5)
         if not over.is_set():
             over.wait(pause)
+
+
+@dataclass
+class _Own:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    connection: psycopg.AsyncConnection | None = None
+
+
+class PerLoop:
+    """A connection for each event loop: one can't be used in another, and a program may have one loop after another."""
+
+    def __init__(self, conninfo: str) -> None:
+        self._conninfo = conninfo
+        self._lock = threading.Lock()
+        self._owns: dict[asyncio.AbstractEventLoop, _Own] = {}
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[psycopg.AsyncConnection]:
+        """That of the running loop, for one statement at a time."""
+        with self._lock:
+            for loop in [loop for loop in self._owns if loop.is_closed()]:
+                _finish(self._owns.pop(loop))
+            own = self._owns.setdefault(asyncio.get_running_loop(), _Own())
+        async with own.lock:
+            if own.connection is None or own.connection.closed:
+                own.connection = await connect_async(self._conninfo, "errand")
+            yield own.connection
+
+    def close(self) -> None:
+        with self._lock:
+            for own in self._owns.values():
+                _finish(own)
+            self._owns.clear()
+
+
+def _finish(own: _Own) -> None:
+    if own.connection is not None:
+        own.connection.pgconn.finish()
+
+
+#: What starts anew in the child of a fork, by its method `_start`.
+forked: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def _start_anew() -> None:
+    for one in forked:
+        one._start()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)

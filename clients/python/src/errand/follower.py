@@ -33,41 +33,54 @@ class Follower:
         self._thread: threading.Thread | None = None
         self._woken, self._wake = socket.socketpair()
         self._woken.setblocking(False)
-        self._is_closed = False
+        self._closed = threading.Event()
+        #: Why there is no connection, if there is none.
+        self._failure: str | None = None
 
     def end(self, id: int) -> Future[EndedJob]:
         """The end of a job of one's own. Cancel the future to stop waiting."""
         future: Future[EndedJob] = Future()
         with self._lock:
-            if self._is_closed:
-                raise RuntimeError("closed")
+            if self._closed.is_set():
+                raise RuntimeError("this client is closed")
             self._waits.setdefault(id, []).append(future)
             self._asked.add(id)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="errand-follower", daemon=True)
                 self._thread.start()
-        self._wake.send(b".")
+            self._wake.send(b".")
         return future
+
+    def timeout(self, id: int, seconds: float) -> TimeoutError:
+        """The error of a wait that was too long."""
+        why = "" if self._failure is None else f"; no connection: {self._failure}"
+        return TimeoutError(f"job {id} has not ended within {seconds} s{why}")
 
     def close(self) -> None:
         with self._lock:
-            self._is_closed = True
+            if self._closed.is_set():
+                return
+            self._closed.set()
             thread = self._thread
-        self._wake.send(b".")
+            self._wake.send(b".")
         if thread is not None:
             thread.join()
+        self._wake.close()
+        self._woken.close()
 
     def _run(self) -> None:
         pause = 0.1
-        while not self._is_closed:
+        while not self._closed.is_set():
             try:
                 with connect(self._conninfo, "errand results") as connection:
                     connection.execute("listen errand_ended")
                     pause = 0.1
+                    self._failure = None
                     self._follow(connection)
             except Exception as error:  # the waits go on in any case
-                log.warning("results: the connection failed: %s", str(error).strip())
-                time.sleep(pause)
+                self._failure = str(error).strip()
+                log.warning("results: the connection failed: %s", self._failure)
+                self._closed.wait(pause)
                 pause = min(pause * 2, 5)
         with self._lock:
             futures = [future for waits in self._waits.values() for future in waits]
@@ -86,7 +99,7 @@ class Follower:
             selector.register(connection.fileno(), selectors.EVENT_READ)
             selector.register(self._woken, selectors.EVENT_READ)
             next_poll = 0.0
-            while not self._is_closed:
+            while not self._closed.is_set():
                 # Also what was sent while a query ran.
                 connection.pgconn.consume_input()
                 while (notify := connection.pgconn.notifies()) is not None:

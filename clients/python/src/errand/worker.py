@@ -67,14 +67,22 @@ class Worker:
 
     def run(self, conninfo: str = "") -> None:
         """Runs until SIGTERM, SIGINT or `stop`. In the main thread it handles these signals; a second one ends it at
-        once."""
+        once. It may run again afterwards."""
         from .engine import Engine
 
         engine = Engine(self, conninfo, self._stop)
+        before = {}
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGINT):
-                signal.signal(number, lambda *_: engine.force() if self._stop.is_set() else self._stop.set())
-        engine.run()
+                before[number] = signal.signal(
+                    number, lambda *_: engine.force() if self._stop.is_set() else self._stop.set()
+                )
+        try:
+            engine.run()
+        finally:
+            self._stop.clear()
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     def stop(self) -> None:
         """Stops it gracefully: it pulls no more, and hands back what has not begun."""
