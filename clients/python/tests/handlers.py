@@ -17,7 +17,7 @@ class Note:
     times: int = 1
 
 
-@worker.job("note", queue="py", attempts=3, retry=[0.01], deadline=30)
+@worker.job("note", queue="py", max_attempts=3, retry=[0.01], deadline=30)
 def note(payload: Note, context: Context) -> dict[str, Any]:
     """Writes a note, and completes the job in the same transaction."""
     with context.transaction({"notes": payload.times}) as connection:
@@ -28,7 +28,7 @@ def note(payload: Note, context: Context) -> dict[str, Any]:
     return {"ignored": True}
 
 
-@worker.job("sleep", queue="py", attempts=3, retry=[0.01], deadline=30)
+@worker.job("sleep", queue="py", max_attempts=3, retry=[0.01], deadline=30)
 def sleep(payload: dict[str, Any], context: Context) -> str:
     """Sleeps so long, unless it is stopped."""
     until = time.monotonic() + payload["seconds"]
@@ -38,7 +38,7 @@ def sleep(payload: dict[str, Any], context: Context) -> str:
     return "slept"
 
 
-@worker.job("behave", queue="py", attempts=2, retry=[0.01], deadline=0.5)
+@worker.job("behave", queue="py", max_attempts=2, retry=[0.01], deadline=0.5)
 def behave(payload: dict[str, Any], context: Context) -> Any:
     match payload["how"]:
         case "return":
@@ -82,7 +82,7 @@ def approve(payload: dict[str, Any], context: Context) -> Any:
     return {"has_come": context.signal.has_come, "payload": context.signal.payload, "attempt": context.attempt}
 
 
-@worker.job("wait", queue="py", attempts=2, retry=[0.01], deadline=1)
+@worker.job("wait", queue="py", max_attempts=2, retry=[0.01], deadline=1)
 async def wait(payload: dict[str, Any], context: Context) -> str:
     import asyncio
 

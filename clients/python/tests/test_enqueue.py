@@ -200,7 +200,7 @@ def test_errors_have_types(errand: Errand, db: psycopg.Connection) -> None:
 def test_policies_hold_before_a_worker_was_there(errand: Errand, db: psycopg.Connection) -> None:
     worker = Worker()
 
-    @worker.job("fresh_kind", queue="post", attempts=2)
+    @worker.job("fresh_kind", queue="post", max_attempts=2)
     def fresh(payload: Any) -> None: ...
 
     errand.enqueue(fresh)

@@ -73,7 +73,7 @@ def test_of_another_login_nothing_is_seen(errand: Errand, other: str, db: psycop
         assert stranger.job(job.id) is None
         assert stranger.cancel([job.id], "I am nobody") == 0
         with pytest.raises(NotFound):
-            stranger.end(job.id, timeout=20)
+            stranger.wait(job.id, timeout=20)
     assert errand.job(job.id) is not None
 
 

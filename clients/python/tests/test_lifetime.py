@@ -111,4 +111,4 @@ def test_closed_it_says_so(app: str, db: psycopg.Connection) -> None:
 
 def test_a_wait_without_a_server_says_why() -> None:
     with Errand("host=127.0.0.1 port=1") as errand, pytest.raises(TimeoutError, match="no connection: .*refused"):
-        errand.end(1, timeout=0.5)
+        errand.wait(1, timeout=0.5)

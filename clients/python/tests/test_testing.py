@@ -10,7 +10,7 @@ from errand.testing import TestQueue
 shop = Worker()
 
 
-@shop.job("welcome", queue="mail", attempts=3, retry=[60])
+@shop.job("welcome", queue="mail", max_attempts=3, retry=[60])
 def welcome(payload: dict[str, Any]) -> None:
     if payload.get("fails"):
         raise ValueError("no")

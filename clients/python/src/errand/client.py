@@ -35,11 +35,11 @@ class Job:
 
         Raises JobFailed if it failed or was cancelled, NotFound if it is not one's own, TimeoutError.
         """
-        return output_of(self.end(timeout))
+        return output_of(self.wait(timeout))
 
-    def end(self, timeout: float) -> EndedJob:
-        """The same, however it ended."""
-        return self._errand.end(self.id, timeout)
+    def wait(self, timeout: float) -> EndedJob:
+        """The same, but returns how it ended, and raises nothing if it failed."""
+        return self._errand.wait(self.id, timeout)
 
     def cancel(self, reason: str) -> bool:
         """Cancels it. Returns False if it had ended already, or is not one's own."""
@@ -91,7 +91,7 @@ class Errand:
         """A job of one's own, by its id or its unique key."""
         return Status.read(self._run(Status.call(id, unique_key), connection))
 
-    def end(self, id: int, timeout: float) -> EndedJob:
+    def wait(self, id: int, timeout: float) -> EndedJob:
         """Waits until a job of one's own has ended. Raises NotFound if there is none, and TimeoutError."""
         follower = self._following()
         future = follower.end(id)
@@ -189,10 +189,10 @@ class AsyncJob:
 
     async def result(self, timeout: float) -> Any:
         """Waits until the job has ended, and returns its output: Job.result."""
-        return output_of(await self.end(timeout))
+        return output_of(await self.wait(timeout))
 
-    async def end(self, timeout: float) -> EndedJob:
-        return await self._errand.end(self.id, timeout)
+    async def wait(self, timeout: float) -> EndedJob:
+        return await self._errand.wait(self.id, timeout)
 
     async def cancel(self, reason: str) -> bool:
         return await self._errand.cancel([self.id], reason) == 1
@@ -233,7 +233,7 @@ class AsyncErrand:
     ) -> Status | None:
         return Status.read(await self._run(Status.call(id, unique_key), connection))
 
-    async def end(self, id: int, timeout: float) -> EndedJob:
+    async def wait(self, id: int, timeout: float) -> EndedJob:
         with self._lock:
             check_open(self._is_closed)
             follower = self._follower = self._follower or Follower(self.conninfo)

@@ -264,7 +264,7 @@ def register(conninfo: str, handlers: list[Handler]) -> None:
             arguments: dict[str, tuple[str, Any]] = {
                 "kind": ("text", handler.kind),
                 "queue": ("text", handler.queue),
-                "max_attempts": ("int", handler.attempts),
+                "max_attempts": ("int", handler.max_attempts),
                 "priority": ("int", handler.priority),
             }
             if handler.retry is not None:

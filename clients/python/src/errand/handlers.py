@@ -64,7 +64,7 @@ class Handler:
     kind: str
     function: Callable[..., Any]
     queue: str | None
-    attempts: int | None
+    max_attempts: int | None
     priority: int | None
     retry: Sequence[Seconds] | None
     deadline: timedelta
@@ -74,8 +74,8 @@ class Handler:
 
     @classmethod
     def of(
-        cls, function: Callable[..., Any], kind: str, queue: str | None, attempts: int | None, priority: int | None,
-        retry: Sequence[Seconds] | None, deadline: Seconds,
+        cls, function: Callable[..., Any], kind: str, queue: str | None, max_attempts: int | None,
+        priority: int | None, retry: Sequence[Seconds] | None, deadline: Seconds,
     ) -> Handler:
         parameters = list(inspect.signature(function).parameters.values())
         if not 1 <= len(parameters) <= 2:
@@ -83,7 +83,7 @@ class Handler:
         hints = typing.get_type_hints(function)
         hint = hints.get(parameters[0].name)
         return cls(
-            kind, function, queue, attempts, priority, retry, interval(deadline),
+            kind, function, queue, max_attempts, priority, retry, interval(deadline),
             inspect.iscoroutinefunction(function), len(parameters) == 2,
             hint if isinstance(hint, type) and dataclasses.is_dataclass(hint) else None,
         )
@@ -98,7 +98,7 @@ class Handler:
     @property
     def defaults(self) -> dict[str, Any]:
         """What an enqueue brings for a kind that no worker has registered yet."""
-        given = {"queue": self.queue, "max_attempts": self.attempts, "priority": self.priority}
+        given = {"queue": self.queue, "max_attempts": self.max_attempts, "priority": self.priority}
         return {name: value for name, value in given.items() if value is not None}
 
     def decoded(self, payload: Any) -> Any:

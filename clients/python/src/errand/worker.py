@@ -18,7 +18,7 @@ class Worker:
 
         worker = Worker()
 
-        @worker.job("send_mail", queue="mail", attempts=5, retry=[10, 60, 600], deadline=30)
+        @worker.job("send_mail", queue="mail", max_attempts=5, retry=[10, 60, 600], deadline=30)
         def send_mail(payload): ...
 
     Async handlers run in one event loop. Others run in threads, or with mode "processes" in processes of their own,
@@ -46,12 +46,12 @@ class Worker:
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def job(
-        self, kind: str, *, queue: str | None = None, attempts: int | None = None, priority: int | None = None,
-        retry: Sequence[Seconds] | None = None, deadline: Seconds = 60,
+        self, kind: str, *, queue: str | None = None, max_attempts: int | None = None,
+        priority: int | None = None, retry: Sequence[Seconds] | None = None, deadline: Seconds = 60,
     ) -> Callable[[Callable[..., Any]], Handler]:
         """Handles a kind by the decorated function, of (payload) or (payload, context).
 
-        queue, attempts and priority are the kind's defaults for an enqueue; None leaves them as they are. After a
+        queue, max_attempts and priority are the kind's defaults for an enqueue; None leaves them as they are. After a
         failed attempt the job waits for up to that element of `retry`, in seconds; the last one serves for all later
         attempts. A function whose payload has the type of a dataclass gets one.
         """
@@ -59,7 +59,7 @@ class Worker:
         def decorate(function: Callable[..., Any]) -> Handler:
             if kind in self.handlers:
                 raise ValueError(f"{kind}: expected one handler, got another: {function.__qualname__}")
-            handler = Handler.of(function, kind, queue, attempts, priority, retry, deadline)
+            handler = Handler.of(function, kind, queue, max_attempts, priority, retry, deadline)
             self.handlers[kind] = handler
             return handler
 
