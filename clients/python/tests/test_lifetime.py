@@ -112,3 +112,16 @@ def test_closed_it_says_so(app: str, db: psycopg.Connection) -> None:
 def test_a_wait_without_a_server_says_why() -> None:
     with Errand("host=127.0.0.1 port=1") as errand, pytest.raises(TimeoutError, match="no connection: .*refused"):
         errand.wait(1, timeout=0.5)
+
+
+def test_any_number_of_waits_without_a_server_blocks_nobody() -> None:
+    async def body() -> None:
+        async with AsyncErrand("host=127.0.0.1 port=1") as errand:
+            waits = [errand.wait(id, timeout=0.5) for id in range(1, 2001)]
+            ends = await asyncio.gather(*waits, return_exceptions=True)
+            assert all(isinstance(end, TimeoutError) for end in ends)
+
+    thread = threading.Thread(target=lambda: asyncio.run(body()), daemon=True)
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive(), "it blocks"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import selectors
 import socket
@@ -33,6 +34,7 @@ class Follower:
         self._thread: threading.Thread | None = None
         self._woken, self._wake = socket.socketpair()
         self._woken.setblocking(False)
+        self._wake.setblocking(False)
         self._closed = threading.Event()
         #: Why there is no connection, if there is none.
         self._failure: str | None = None
@@ -48,7 +50,7 @@ class Follower:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="errand-follower", daemon=True)
                 self._thread.start()
-            self._wake.send(b".")
+            self._wake_up()
         return future
 
     def timeout(self, id: int, seconds: float) -> TimeoutError:
@@ -62,11 +64,16 @@ class Follower:
                 return
             self._closed.set()
             thread = self._thread
-            self._wake.send(b".")
+            self._wake_up()
         if thread is not None:
             thread.join()
         self._wake.close()
         self._woken.close()
+
+    def _wake_up(self) -> None:
+        # One that is full wakes too. Without a connection nobody empties it.
+        with contextlib.suppress(BlockingIOError):
+            self._wake.send(b".")
 
     def _run(self) -> None:
         pause = 0.1
