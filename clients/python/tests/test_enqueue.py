@@ -3,8 +3,10 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
+from uuid import uuid4
 
 import asyncpg
 import psycopg
@@ -190,11 +192,101 @@ def test_errors_have_types(errand: Errand, db: psycopg.Connection) -> None:
         errand.enqueue("bad", {"x": object()})
     with pytest.raises(TypeError, match="expected a value of JSON"):
         errand.enqueue("bad", {"x": float("nan")})
+    with pytest.raises(TypeError, match="payload: .*: UUID is not JSON"):
+        errand.enqueue("bad", {"x": uuid4()})
+    with pytest.raises(TypeError, match="expected options of queue, .*, got attempts"):
+        errand.enqueue("bad", attempts=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="expected a list of words, got 'abc'"):
+        errand.enqueue("bad", tags="abc")
+    with pytest.raises(TypeError, match="a function that Worker.job has made a handler"):
+        errand.enqueue(kinds)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="an id or a unique_key"):
+        errand.job()
     with pytest.raises(ValueError, match="time zone"):
         errand.enqueue("bad", run_at=datetime(2030, 1, 1))
     with pytest.raises(Invalid, match=r"jobs\[2\]"):
         errand.enqueue_many([Request("fine"), Request("Not a kind")])
     assert kinds(db) == ["keyed"]
+
+
+def test_payloads_of_all_kinds(errand: Errand, db: psycopg.Connection) -> None:
+    @dataclass
+    class Line:
+        text: str
+        of: list[Any]
+
+    for payload, stored in [
+        ([1, "a"], [1, "a"]), ("é 日本", "é 日本"), (None, {}), (0, 0), (Line("a", [Line("b", [])]), {
+            "text": "a", "of": [{"text": "b", "of": []}]}),
+    ]:
+        job = errand.enqueue("payloads", payload)
+        assert db.execute("select payload from errand.job where id = %s", [job.id]).fetchone() == (stored,)
+
+
+def test_other_connections_are_refused_with_their_name(errand: Errand, app: str, db: psycopg.Connection) -> None:
+    def refused(client: Any, connection: Any, why: str) -> None:
+        with pytest.raises(TypeError, match=why):
+            enqueued = client.enqueue("refused", connection=connection)
+            if isinstance(client, AsyncErrand):
+                asyncio.run(enqueued)
+
+    engine = sqlalchemy.create_engine(sqlalchemy_url(app, "psycopg"))
+    async_engine = create_async_engine(sqlalchemy_url(app, "psycopg"))
+    refused(errand, engine, "expected one of psycopg, SQLAlchemy or Django, got sqlalchemy.*Engine$")
+    refused(errand, app, "got builtins.str$")
+    refused(errand, AsyncSession(async_engine), "AsyncSession: pass it to AsyncErrand$")
+    refused(AsyncErrand(app), Session(engine), "async SQLAlchemy, got sqlalchemy.*Session: pass it to Errand$")
+    with psycopg.connect(app) as connection:
+        refused(errand, connection.cursor(), r"got psycopg.*Cursor$")
+        refused(AsyncErrand(app), connection, r"got psycopg.*Connection: pass it to Errand$")
+
+    async def body() -> None:
+        connection = await asyncpg.connect(**asyncpg_arguments(app))
+        refused(errand, connection, "got asyncpg.*Connection: pass it to AsyncErrand$")
+        await connection.close()
+
+    asyncio.run(body())
+    assert kinds(db) == []
+
+
+def test_after_an_error_the_transaction_says_so(errand: Errand, app: str, db: psycopg.Connection) -> None:
+    with pytest.raises(psycopg.errors.InFailedSqlTransaction), psycopg.connect(app) as connection:
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            connection.execute("select 1 / 0")
+        errand.enqueue("lost", connection=connection)
+    with psycopg.connect(app) as connection:
+        with pytest.raises(KeyError), connection.transaction():
+            errand.enqueue("lost", connection=connection)
+            raise KeyError
+        with pytest.raises(Invalid), connection.transaction():
+            errand.enqueue("Lost", connection=connection)
+        errand.enqueue("kept", connection=connection)
+    assert kinds(db) == ["kept"]
+
+
+def test_savepoints_of_django_and_asyncpg(errand: Errand, app: str, db: psycopg.Connection) -> None:
+    from django.db import transaction
+
+    def twice(connection: Any) -> None:
+        with pytest.raises(KeyError), transaction.atomic():
+            errand.enqueue("lost", connection=connection)
+            raise KeyError
+        errand.enqueue("django", connection=connection)
+
+    in_django(app, twice, commits=True)
+
+    async def body() -> None:
+        connection = await asyncpg.connect(**asyncpg_arguments(app))
+        async with AsyncErrand(app) as client, connection.transaction():
+            with pytest.raises(KeyError):
+                async with connection.transaction():
+                    await client.enqueue("lost", connection=connection)
+                    raise KeyError
+            await client.enqueue("asyncpg", connection=connection)
+        await connection.close()
+
+    asyncio.run(body())
+    assert kinds(db) == ["django", "asyncpg"]
 
 
 def test_policies_hold_before_a_worker_was_there(errand: Errand, db: psycopg.Connection) -> None:

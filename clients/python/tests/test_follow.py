@@ -77,12 +77,27 @@ def test_of_another_login_nothing_is_seen(errand: Errand, other: str, db: psycop
     assert errand.job(job.id) is not None
 
 
+def test_it_says_why_a_job_is_not_running(errand: Errand, other: str, db: psycopg.Connection) -> None:
+    job = errand.enqueue("unheard_of", queue="py_unheard", follow=True)
+    [reason] = job.explain()
+    assert reason.code == "no_worker" and reason.hint is not None, reason
+    with Errand(other) as stranger:
+        assert [reason.code for reason in stranger.explain(job.id)] == ["unknown"]
+
+    async def body() -> None:
+        async with AsyncErrand(other) as stranger:
+            assert [reason.code for reason in await stranger.explain(job.id)] == ["unknown"]
+
+    asyncio.run(body())
+
+
 def test_schedules_of_ones_own(errand: Errand, other: str, db: psycopg.Connection) -> None:
     assert errand.put_schedule("report", "0 6 * * *", "report", {"a": 1}, time_zone="Europe/Paris") == "created"
     assert errand.put_schedule("report", "0 6 * * *", "report", {"a": 1}, time_zone="Europe/Paris") == "unchanged"
     [schedule] = errand.schedules()
     assert (schedule.name, schedule.cron, schedule.time_zone, schedule.kind) == (
         "report", "0 6 * * *", "Europe/Paris", "report")
+    assert errand.put_schedule("report", "0 6 * * *", "report", time_zone="Europe/Paris", missed="skip") == "changed"
     errand.pause_schedule("report", "a holiday")
     assert errand.schedules()[0].paused_reason == "a holiday"
     errand.resume_schedule("report")

@@ -150,7 +150,7 @@ class Context:
 
     def report(self, progress: float | None = None, message: str | None = None, output: Any = None) -> None:
         """How far the job is, from 0 to 1, for those who follow it. Written once a second at most."""
-        self.reports.report(self.job.token, progress, message, None if output is None else as_json(output))
+        self.reports.report(self.job.token, progress, message, None if output is None else as_json(output, "output"))
 
     @contextlib.contextmanager
     def transaction(self, output: Any = None) -> Iterator[psycopg.Connection]:
@@ -176,7 +176,7 @@ class Context:
         self._is_committed = True
 
     def _done(self, output: Any) -> Call:
-        return told("done", [self.job.token], [Ended("done", None if output is None else as_json(output))], "result")
+        return told("done", [self.job.token], [Ended("done", None if output is None else as_json(output, "output"))], "result")
 
     def _require(self, rows: list[Any]) -> None:
         if rows[0][0] != "completed":
@@ -210,9 +210,9 @@ def _text(delay: timedelta | None) -> str | None:
 def returned(value: Any) -> Ended:
     """The end of an attempt whose handler has returned."""
     try:
-        return Ended("done", None if value is None else as_json(value))
+        return Ended("done", None if value is None else as_json(value, "output"))
     except TypeError as error:
-        return Ended("fail", error=f"output: {error}", is_permanent=True)
+        return Ended("fail", error=str(error), is_permanent=True)
 
 
 def raised(error: BaseException, context: Context) -> Ended:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -56,11 +58,18 @@ def as_argument(value: Any) -> Any:
             return str(value)
 
 
-def as_json(value: Any) -> str:
+def as_json(value: Any, what: str = "payload") -> str:
     try:
-        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+        return json.dumps(value, separators=(",", ":"), allow_nan=False, default=_plain)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"expected a value of JSON, got {type(value).__name__}: {error}") from None
+        raise TypeError(f"{what}: expected a value of JSON, got {type(value).__name__}: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    """What json can't encode itself."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    raise TypeError(f"{type(value).__name__} is not JSON: send it as text or numbers")
 
 
 def from_json(text: str | None) -> Any:
@@ -72,8 +81,21 @@ def _modules(connection: Any) -> set[str]:
     return {base.__module__.partition(".")[0] for base in type(connection).__mro__}
 
 
+def _check(connection: Any, is_async: bool, takes: str, other: str) -> None:
+    """Raises TypeError unless calls can be made on it: what is of the other world, or no connection."""
+    modules = _modules(connection)
+    has_async = "asyncpg" in modules or inspect.iscoroutinefunction(getattr(connection, "execute", None))
+    has_calls = has_async or hasattr(connection, "execute" if "sqlalchemy" in modules else "cursor")
+    if has_calls and has_async == is_async:
+        return
+    hint = f": pass it to {other}" if has_calls else ""
+    kind = type(connection)
+    raise TypeError(f"connection: expected one of {takes}, got {kind.__module__}.{kind.__qualname__}{hint}")
+
+
 def run(connection: Any, call: Call) -> list[Row]:
     """Makes the call on a connection of psycopg, SQLAlchemy or Django, in the transaction that it is in."""
+    _check(connection, False, "psycopg, SQLAlchemy or Django", "AsyncErrand")
     with typed_errors():
         if "sqlalchemy" in _modules(connection):
             from sqlalchemy import text
@@ -90,6 +112,7 @@ def run(connection: Any, call: Call) -> list[Row]:
 
 async def run_async(connection: Any, call: Call) -> list[Row]:
     """Makes the call on a connection of psycopg, asyncpg or SQLAlchemy, in the transaction that it is in."""
+    _check(connection, True, "async psycopg, asyncpg or async SQLAlchemy", "Errand")
     with typed_errors():
         modules = _modules(connection)
         if "asyncpg" in modules:

@@ -17,7 +17,7 @@ from .connections import PerLoop, connect, forked
 from .errors import JobFailed
 from .follower import Follower
 from .handlers import Handler
-from .jobs import EndedJob, Request, Schedule, Status, cancellation, many, signalled
+from .jobs import EndedJob, Reason, Request, Schedule, Status, cancellation, many, signalled
 from .options import EnqueueOptions
 
 
@@ -49,6 +49,10 @@ class Job:
         """How it stands; None if it is not one's own, or was pruned."""
         return self._errand.job(self.id)
 
+    def explain(self) -> list[Reason]:
+        """Why it isn't running."""
+        return self._errand.explain(self.id)
+
 
 def output_of(end: EndedJob) -> Any:
     if end.state != "succeeded":
@@ -79,7 +83,7 @@ class Errand:
         self, kind: str | Handler, payload: Any = None, *, connection: Any = None, **options: Unpack[EnqueueOptions]
     ) -> Job:
         """Enqueues a job: errand.enqueue explains the options. Raises Invalid, TooLarge, NotFound or Conflict."""
-        [(id, inserted, state)] = self._run(Request(kind, payload, **options).call, connection)
+        [(id, inserted, state)] = self._run(Request.of(kind, payload, options).call, connection)
         return Job(id, inserted, state, self)
 
     def enqueue_many(self, requests: Sequence[Request], *, connection: Any = None) -> list[Job]:
@@ -111,12 +115,17 @@ class Errand:
         [[is_first]] = self._run(signalled(name, payload), connection)
         return bool(is_first)
 
+    def explain(self, id: int, *, connection: Any = None) -> list[Reason]:
+        """Why a job of one's own isn't running, what holds it back most first."""
+        return Reason.read(self._run(Reason.call(id), connection))
+
     def put_schedule(
         self, name: str, cron: str, kind: str | Handler, payload: Any = None, *, time_zone: str = "UTC",
-        queue: str | None = None, connection: Any = None,
+        missed: str = "latest", queue: str | None = None, connection: Any = None,
     ) -> str:
-        """Creates or changes a schedule of one's own. Returns created, changed or unchanged."""
-        [[response]] = self._run(Schedule.put(name, cron, kind, payload, time_zone, queue), connection)
+        """Creates or changes a schedule of one's own: errand.put_own_schedule explains the arguments. Returns created,
+        changed or unchanged."""
+        [[response]] = self._run(Schedule.put(name, cron, kind, payload, time_zone, missed, queue), connection)
         return str(response)
 
     def schedules(self, *, connection: Any = None) -> list[Schedule]:
@@ -200,6 +209,9 @@ class AsyncJob:
     async def status(self) -> Status | None:
         return await self._errand.job(self.id)
 
+    async def explain(self) -> list[Reason]:
+        return await self._errand.explain(self.id)
+
 
 class AsyncErrand:
     """Enqueues jobs and follows them, as Errand does, with connections of psycopg, asyncpg or SQLAlchemy.
@@ -221,7 +233,7 @@ class AsyncErrand:
     async def enqueue(
         self, kind: str | Handler, payload: Any = None, *, connection: Any = None, **options: Unpack[EnqueueOptions]
     ) -> AsyncJob:
-        [(id, inserted, state)] = await self._run(Request(kind, payload, **options).call, connection)
+        [(id, inserted, state)] = await self._run(Request.of(kind, payload, options).call, connection)
         return AsyncJob(id, inserted, state, self)
 
     async def enqueue_many(self, requests: Sequence[Request], *, connection: Any = None) -> list[AsyncJob]:
@@ -249,11 +261,14 @@ class AsyncErrand:
         [[is_first]] = await self._run(signalled(name, payload), connection)
         return bool(is_first)
 
+    async def explain(self, id: int, *, connection: Any = None) -> list[Reason]:
+        return Reason.read(await self._run(Reason.call(id), connection))
+
     async def put_schedule(
         self, name: str, cron: str, kind: str | Handler, payload: Any = None, *, time_zone: str = "UTC",
-        queue: str | None = None, connection: Any = None,
+        missed: str = "latest", queue: str | None = None, connection: Any = None,
     ) -> str:
-        [[response]] = await self._run(Schedule.put(name, cron, kind, payload, time_zone, queue), connection)
+        [[response]] = await self._run(Schedule.put(name, cron, kind, payload, time_zone, missed, queue), connection)
         return str(response)
 
     async def schedules(self, *, connection: Any = None) -> list[Schedule]:

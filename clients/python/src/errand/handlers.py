@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
-import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -80,8 +79,15 @@ class Handler:
         parameters = list(inspect.signature(function).parameters.values())
         if not 1 <= len(parameters) <= 2:
             raise TypeError(f"{function.__qualname__}: expected (payload) or (payload, context), got {len(parameters)}")
-        hints = typing.get_type_hints(function)
-        hint = hints.get(parameters[0].name)
+        hint = parameters[0].annotation
+        if isinstance(hint, str):
+            # Only this one: other annotations may name what is imported for type checkers alone.
+            try:
+                hint = eval(hint, function.__globals__)
+            except Exception as error:
+                raise TypeError(
+                    f"{function.__qualname__}: the type of the payload is unknown at run time: {error}"
+                ) from None
         return cls(
             kind, function, queue, max_attempts, priority, retry, interval(deadline),
             inspect.iscoroutinefunction(function), len(parameters) == 2,

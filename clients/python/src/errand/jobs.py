@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from .handlers import Handler
 
 Seconds = float | timedelta
+
+
+def name_of(kind: str | Handler) -> str:
+    name = kind if isinstance(kind, str) else getattr(kind, "kind", None)
+    if not isinstance(name, str):
+        raise TypeError(f"kind: expected a name, or a function that Worker.job has made a handler, got {kind!r}")
+    return name
 
 
 def interval(value: Seconds) -> timedelta:
@@ -41,13 +48,24 @@ class Request:
     traceparent: str | None = None
     follow: bool = False
 
+    @classmethod
+    def of(cls, kind: str | Handler, payload: Any, options: Mapping[str, Any]) -> Request:
+        """Raises TypeError for an option that there is not."""
+        known = [field.name for field in fields(cls) if field.name not in ("kind", "payload")]
+        if unknown := [name for name in options if name not in known]:
+            raise TypeError(f"enqueue: expected options of {', '.join(known)}, got {', '.join(unknown)}")
+        return cls(kind, payload, **options)
+
     @property
     def arguments(self) -> dict[str, tuple[str, Any]]:
         """The arguments of errand.enqueue that are given, with their types."""
         if self.delay is not None and self.run_at is not None:
             raise ValueError("expected run_at or delay, got both")
+        if isinstance(self.tags, str):
+            raise TypeError(f"tags: expected a list of words, got {self.tags!r}")
         run_at = self.run_at if self.delay is None else datetime.now(UTC) + interval(self.delay)
-        name, defaults = (self.kind, None) if isinstance(self.kind, str) else (self.kind.kind, self.kind.defaults)
+        name = name_of(self.kind)
+        defaults = None if isinstance(self.kind, str) else self.kind.defaults
         traceparent = self.traceparent or present_trace()
         given = {
             "kind": ("text", name),
@@ -107,6 +125,8 @@ class Status:
 
     @staticmethod
     def call(id: int | None, unique_key: str | None) -> Call:
+        if (id is None) == (unique_key is None):
+            raise TypeError("job: expected an id or a unique_key")
         columns = (
             "id, kind, queue, state, attempt, max_attempts, run_at, finished_at, waiting_for, progress, message, "
             "output::text, error"
@@ -133,6 +153,23 @@ class EndedJob:
 
 
 @dataclass(frozen=True)
+class Reason:
+    """Why a job isn't running: errand.explain_own. The hint says what to do about it."""
+
+    code: str
+    detail: str
+    hint: str | None
+
+    @staticmethod
+    def call(id: int) -> Call:
+        return Call("errand.explain_own", "code, detail, hint", {"job_id": ("bigint", id)})
+
+    @classmethod
+    def read(cls, rows: list[Row]) -> list[Reason]:
+        return [cls(*row) for row in rows]
+
+
+@dataclass(frozen=True)
 class Schedule:
     """A schedule of one's own: errand.own_schedules."""
 
@@ -155,16 +192,19 @@ class Schedule:
         return [cls(*[*row[:7], from_json(row[7])]) for row in rows]
 
     @staticmethod
-    def put(name: str, cron: str, kind: str | Handler, payload: Any, time_zone: str, queue: str | None) -> Call:
+    def put(
+        name: str, cron: str, kind: str | Handler, payload: Any, time_zone: str, missed: str, queue: str | None
+    ) -> Call:
         return Call(
             "errand.put_own_schedule",
             "*",
             {
                 "name": ("text", name),
                 "cron": ("text", cron),
-                "kind": ("text", kind if isinstance(kind, str) else kind.kind),
+                "kind": ("text", name_of(kind)),
                 "payload": ("jsonb", as_json({} if payload is None else payload)),
                 "time_zone": ("text", time_zone),
+                "missed": ("text", missed),
                 "queue": ("text", queue),
             },
         )
