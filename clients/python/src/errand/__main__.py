@@ -8,49 +8,108 @@ import logging
 import os
 import sys
 
+import psycopg
+
+from .errors import ErrandError
 from .worker import Worker
+
+#: Exit codes, as those of the program `errand`.
+COMMAND, CONFIGURATION = 64, 78
+
+
+class Refused(Exception):
+    """Why no worker starts, and the exit code."""
+
+    def __init__(self, message: str, code: int = CONFIGURATION) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m errand", description="Jobs on PostgreSQL")
-    commands = parser.add_subparsers(required=True)
-    worker = commands.add_parser("worker", help="run the worker that a module defines")
-    worker.add_argument("module", help="MODULE, or MODULE:NAME if it has several workers")
-    worker.add_argument(
-        "--conninfo", default=os.environ.get("DATABASE_URL", ""), help="the database (default: $DATABASE_URL)"
-    )
-    worker.add_argument("--queues", help="the queues to pull from, with commas (default: those of the handlers)")
-    worker.add_argument("--concurrency", type=int, help="how many handlers run at once (default: 10)")
-    worker.add_argument("--processes", action="store_true", help="run handlers in processes, not threads")
-    worker.add_argument("--port", type=int, help="the port of /metrics and /health on this machine")
-    worker.add_argument("--no-maintenance", action="store_true", help="leave maintenance and schedules to others")
-    worker.add_argument("--log", default="INFO", help="the level of the log (default: INFO)")
-    given = parser.parse_args(arguments)
-    logging.basicConfig(level=given.log.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    given = parse(arguments)
+    logging.basicConfig(level=given.log, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     sys.path.insert(0, os.getcwd())
-    found = find(given.module)
-    if given.queues:
-        found.queues = given.queues.split(",")
-    if given.concurrency is not None:
-        found.concurrency = given.concurrency
-    if given.processes:
-        found.mode = "processes"
-    if given.port is not None:
-        found.port = given.port
-    if given.no_maintenance:
-        found.maintain = False
-    found.run(given.conninfo)
+    try:
+        start(find(given.module), given)
+    except Refused as refused:
+        print(f"python -m errand: {refused}", file=sys.stderr)
+        return refused.code
     return 0
 
 
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m errand", description="Jobs on PostgreSQL")
+    commands = parser.add_subparsers(required=True, metavar="worker")
+    worker = commands.add_parser("worker", help="run the worker that a module defines")
+    worker.add_argument("module", help="MODULE, such as app.jobs; MODULE:NAME if it has several workers")
+    worker.add_argument(
+        "--conninfo", default=os.environ.get("DATABASE_URL", ""),
+        help="the database, as libpq takes it (default: $DATABASE_URL, which no list of processes shows)",
+    )
+    worker.add_argument("--queues", help="the queues to pull from, with commas (default: those of the handlers)")
+    worker.add_argument("--concurrency", type=int, help="how many handlers run at once (default: the worker's, 10)")
+    worker.add_argument("--processes", action="store_true", help="run handlers in processes, not threads")
+    worker.add_argument("--port", type=int, help="the port of /metrics and /health")
+    worker.add_argument("--host", help="the address of that port (default: 127.0.0.1)")
+    worker.add_argument("--no-maintenance", action="store_true", help="leave maintenance and schedules to others")
+    worker.add_argument(
+        "--log", default="INFO", type=str.upper, choices=["DEBUG", "INFO", "WARNING", "ERROR"],
+        help="the level of the log (default: INFO)",
+    )
+    return parser.parse_args(arguments)
+
+
+def start(worker: Worker, given: argparse.Namespace) -> None:
+    if given.queues:
+        worker.queues = given.queues.split(",")
+    if given.concurrency is not None:
+        worker.concurrency = given.concurrency
+    if given.processes:
+        worker.mode = "processes"
+    if given.port is not None:
+        worker.port = given.port
+    if given.host is not None:
+        worker.host = given.host
+    if given.no_maintenance:
+        worker.maintain = False
+    if not given.conninfo:
+        logging.getLogger("errand").warning("DATABASE_URL is not set: libpq's own defaults name the database")
+    try:
+        worker.check()
+    except (TypeError, ValueError) as error:
+        raise Refused(f"{given.module}: {error}") from None
+    try:
+        worker.run(given.conninfo)
+    except psycopg.errors.InvalidSchemaName:
+        raise Refused("the database has no schema of Errand: run errand migrate") from None
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise Refused(f"{error.diag.message_primary}: a worker's login needs the role errand_worker") from None
+    except (psycopg.Error, ErrandError) as error:
+        raise Refused(str(error).strip()) from None
+    except OSError as error:
+        raise Refused(f"port {worker.port} of {worker.host}: {error.strerror}") from None
+
+
 def find(path: str) -> Worker:
+    """The worker MODULE:NAME, or the only one of MODULE. What the module itself raises goes on."""
     module_name, _, name = path.partition(":")
-    module = importlib.import_module(module_name)
+    if "/" in module_name or module_name.endswith(".py"):
+        dotted = module_name.removesuffix(".py").strip("./").replace("/", ".")
+        raise Refused(f"{path}: expected the name of a module, such as {dotted}", COMMAND)
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise
+        raise Refused(f"{module_name}: {error}; searched from {os.getcwd()}") from None
     workers = {key: value for key, value in vars(module).items() if isinstance(value, Worker)}
+    names = ", ".join(workers) or "none"
     if name:
-        workers = {name: workers[name]} if name in workers else {}
-    if len(workers) != 1:
-        raise SystemExit(f"{path}: expected one Worker, got {', '.join(workers) or 'none'}: name it as MODULE:NAME")
+        if name not in workers:
+            raise Refused(f"{module_name}: expected a Worker of the name {name}, got {names}")
+        return workers[name]
+    if len(set(map(id, workers.values()))) != 1:
+        raise Refused(f"{module_name}: expected one Worker, got {names}" + ": name it as MODULE:NAME" * bool(workers))
     return next(iter(workers.values()))
 
 

@@ -15,6 +15,8 @@ from typing import Any, LiteralString
 
 import psycopg
 
+from .errors import ErrandError
+
 log = logging.getLogger("errand")
 
 _SESSION_CHECK = "select pg_backend_pid(), current_setting('default_transaction_isolation')"
@@ -66,6 +68,8 @@ def keep_running(
                 body(connection)
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             log.warning("%s: the connection failed: %s", what, str(error).strip())
+        except ErrandError as error:
+            log.error("%s: %s", what, error)
         except Exception:
             log.exception("%s failed", what)
         pause = 0.1 if time.monotonic() - began > 5 else min(pause * 2, 5)

@@ -46,8 +46,7 @@ class Engine:
     async handlers, and others run one handler each."""
 
     def __init__(self, worker: Worker, conninfo: str, stop: threading.Event) -> None:
-        if not worker.handlers:
-            raise ValueError("worker: expected a handler at least, got none")
+        worker.check()
         self._worker = worker
         self._conninfo = conninfo
         self._handlers = dict(worker.handlers)
@@ -67,7 +66,8 @@ class Engine:
 
     def run(self) -> None:
         """Runs until it is to stop, and all that it holds has ended."""
-        register(self._conninfo, list(self._handlers.values()))
+        if not self._register():
+            return
         parts = [("pull", self._pull_on)]
         if self._worker.maintain:
             parts.append(("maintenance", self._maintain_on))
@@ -83,7 +83,10 @@ class Engine:
         ]
         server = None
         if self._worker.port is not None:
-            server = serve(self._worker.port, lambda: self._metrics.text(self._running()), lambda: self._lease.is_held)
+            server = serve(
+                self._worker.host, self._worker.port, lambda: self._metrics.text(self._running()),
+                lambda: self._lease.is_held,
+            )
         self._lease.start()
         self._writer.start()
         for thread in [*threads, loop, *slots]:
@@ -107,6 +110,19 @@ class Engine:
             server.server_close()
         self._leave()
         log.info("worker %s stopped", self._name)
+
+    def _register(self) -> bool:
+        """Registers its kinds, as soon as the database can be reached. False if it is to stop before."""
+        pause = 0.1
+        while not self._stop.is_set():
+            try:
+                register(self._conninfo, list(self._handlers.values()))
+                return True
+            except psycopg.OperationalError as error:
+                log.warning("waiting for the database: %s", str(error).strip())
+                self._stop.wait(pause)
+                pause = min(pause * 2, 5)
+        return False
 
     def force(self) -> None:
         """Ends the grace of running handlers."""

@@ -42,8 +42,10 @@ class Metrics:
         return "\n".join(lines) + "\n"
 
 
-def serve(port: int, metrics: Callable[[], str], is_healthy: Callable[[], bool]) -> ThreadingHTTPServer:
-    """Serves /metrics and /health on this machine only. /health is 503 once the lease is over."""
+def serve(
+    host: str, port: int, metrics: Callable[[], str], is_healthy: Callable[[], bool]
+) -> ThreadingHTTPServer:
+    """Serves /metrics and /health. /health is 503 once the lease is over."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -66,6 +68,6 @@ def serve(port: int, metrics: Callable[[], str], is_healthy: Callable[[], bool])
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    server = ThreadingHTTPServer((host, port), Handler)
     threading.Thread(target=server.serve_forever, name="errand-probe", daemon=True).start()
     return server

@@ -6,10 +6,11 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, Literal
 
 from .handlers import Handler
-from .jobs import Seconds
+from .jobs import Seconds, interval
 
 
 @dataclass
@@ -40,8 +41,10 @@ class Worker:
     grace: float = 30
     #: Its name for people; None = host:pid.
     name: str | None = None
-    #: The port of /metrics and /health on this machine; None = none.
+    #: The port of /metrics and /health; None = none.
     port: int | None = None
+    #: The address of that port: others than this machine's need another one, such as 0.0.0.0.
+    host: str = "127.0.0.1"
     handlers: dict[str, Handler] = field(default_factory=dict)
     _stop: threading.Event = field(default_factory=threading.Event)
 
@@ -55,6 +58,12 @@ class Worker:
         failed attempt the job waits for up to that element of `retry`, in seconds; the last one serves for all later
         attempts. A function whose payload has the type of a dataclass gets one.
         """
+        if not isinstance(kind, str):
+            raise TypeError(f'job: expected a kind, as in @worker.job("send_mail"), got {kind!r}')
+        if isinstance(retry, str | float | int | timedelta):
+            raise TypeError(f"retry: expected a list of delays, got {retry!r}")
+        if interval(deadline) <= timedelta(0):
+            raise ValueError(f"deadline: expected more than 0, got {deadline!r}")
 
         def decorate(function: Callable[..., Any]) -> Handler:
             if kind in self.handlers:
@@ -65,9 +74,30 @@ class Worker:
 
         return decorate
 
+    def check(self) -> None:
+        """Raises ValueError or TypeError for what a worker can't run with."""
+        if not self.handlers:
+            raise ValueError("worker: expected a handler at least, got none")
+        if isinstance(self.queues, str):
+            raise TypeError(f"queues: expected a list of names, got {self.queues!r}")
+        if self.concurrency < 1:
+            raise ValueError(f"concurrency: expected at least 1, got {self.concurrency}")
+        if self.mode not in ("threads", "processes"):
+            raise ValueError(f"mode: expected threads or processes, got {self.mode!r}")
+        if not 1 <= self.lease <= 3600:
+            raise ValueError(f"lease: expected 1 to 3600 s, got {self.lease}")
+        if self.poll <= 0:
+            raise ValueError(f"poll: expected more than 0 s, got {self.poll}")
+        if self.grace < 0:
+            raise ValueError(f"grace: expected at least 0 s, got {self.grace}")
+
     def run(self, conninfo: str = "") -> None:
         """Runs until SIGTERM, SIGINT or `stop`. In the main thread it handles these signals; a second one ends it at
-        once. It may run again afterwards."""
+        once. It may run again afterwards.
+
+        While the database can't be reached, it waits. Raises ValueError, TypeError or an error of psycopg if it can't
+        start: an option is out of bounds, the schema is missing, or the login has no rights.
+        """
         from .engine import Engine
 
         engine = Engine(self, conninfo, self._stop)
