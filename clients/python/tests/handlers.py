@@ -1,11 +1,13 @@
 """A worker for tests in processes of their own."""
 
+import contextlib
 import dataclasses
 import os
 import signal
 import time
 from typing import Any
 
+import psycopg
 from errand import Context, Permanent, RetryAfter, Snooze, Wait, Worker
 
 worker = Worker(concurrency=4, poll=0.2, lease=float(os.environ.get("LEASE", "60")), grace=20)
@@ -26,6 +28,33 @@ def note(payload: Note, context: Context) -> dict[str, Any]:
         if payload.text == "refused":
             raise ValueError("after its effect")
     return {"ignored": True}
+
+
+@worker.job("complete", queue="py", max_attempts=1, deadline=30)
+def complete(payload: str, context: Context) -> str:
+    """Completes the job in a transaction of its own."""
+    import sqlalchemy  # not for the other handlers: their processes start sooner
+    from sqlalchemy.orm import Session
+
+    engine = sqlalchemy.create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(context.conninfo))
+    with contextlib.suppress(KeyError), Session(engine) as session, session.begin():
+        session.execute(sqlalchemy.text("insert into note values (:text)"), {"text": payload})
+        context.complete(session, {"in": "the transaction"})
+        if payload == "rolled back":
+            raise KeyError
+        if payload == "raises within":
+            raise ValueError("within")
+    engine.dispose()
+    if payload == "raises after":
+        raise ValueError("after")
+    return "returned"
+
+
+@worker.job("complete_async", queue="py", max_attempts=1, deadline=30)
+async def complete_async(payload: str, context: Context) -> None:
+    async with await psycopg.AsyncConnection.connect(context.conninfo) as connection:
+        await connection.execute("insert into note values (%s)", [payload])
+        await context.async_complete(connection, payload)
 
 
 @worker.job("sleep", queue="py", max_attempts=3, retry=[0.01], deadline=30)

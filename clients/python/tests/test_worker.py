@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from conftest import becomes
 from errand import Errand, JobFailed, Worker
-from handlers import approve, behave, note, sleep, wait, worker
+from handlers import approve, behave, complete, complete_async, note, sleep, wait, worker
 
 HERE = Path(__file__).parent
 
@@ -103,6 +103,23 @@ def test_effect_and_completion_commit_together(errand: Errand, db: psycopg.Conne
         with pytest.raises(JobFailed, match="expected Note"):
             errand.enqueue(note, {"txet": "typo"}, follow=True).result(30)
     assert db.execute("select text, count(*) from note group by 1").fetchall() == [("twice", 2)]
+
+
+@pytest.mark.parametrize("mode", ["threads", "processes"])
+def test_a_job_may_be_completed_in_a_transaction_of_the_handlers(
+    mode: Any, errand: Errand, db: psycopg.Connection, running: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with running(fresh(mode=mode)):
+        jobs = {text: errand.enqueue(complete, text, follow=True) for text in ("kept", "rolled back", "raises after")}
+        within = errand.enqueue(complete, "raises within", follow=True)
+        in_loop = errand.enqueue(complete_async, "async", follow=True)
+        assert {text: job.result(30) for text, job in jobs.items()} == {
+            "kept": {"in": "the transaction"}, "rolled back": "returned", "raises after": {"in": "the transaction"}}
+        with pytest.raises(JobFailed, match="within"):
+            within.result(30)
+        assert in_loop.result(30) == "async"
+    assert sorted(text for (text,) in db.execute("select text from note")) == ["async", "kept", "raises after"]
+    assert "no longer" not in caplog.text
 
 
 def test_progress_is_seen(errand: Errand, db: psycopg.Connection, running: Any) -> None:

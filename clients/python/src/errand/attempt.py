@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -52,6 +52,8 @@ class Ended:
     is_permanent: bool = False
     signal: str | None = None
     role: str | None = None
+    #: Whether a transaction of the handler's may have completed the job already.
+    may_be_told: bool = False
 
     def outcome(self, job: PulledJob) -> str:
         """The outcome as the database counts it."""
@@ -95,6 +97,7 @@ class Context:
     _stop: threading.Event = field(default_factory=threading.Event)
     _why: str = ""
     _is_committed: bool = False
+    _may_be_told: bool = False
 
     @classmethod
     def starting(cls, job: PulledJob, deadline: timedelta, conninfo: str, reports: Reports) -> Context:
@@ -175,6 +178,20 @@ class Context:
             self._require(await run_async(connection, self._done(output)))
         self._is_committed = True
 
+    def complete(self, connection: Any, output: Any = None) -> None:
+        """Completes the job in the transaction that a connection of psycopg, SQLAlchemy or Django is in: as
+        `transaction`, but for a transaction that is yours. Raises Stop if the job is no longer this worker's.
+
+        If the transaction commits, the job has succeeded. If not, what the handler returns or raises counts.
+        """
+        self._may_be_told = True
+        self._require(run(connection, self._done(output)))
+
+    async def async_complete(self, connection: Any, output: Any = None) -> None:
+        """The same for async psycopg, asyncpg or async SQLAlchemy."""
+        self._may_be_told = True
+        self._require(await run_async(connection, self._done(output)))
+
     def _done(self, output: Any) -> Call:
         return told("done", [self.job.token], [Ended("done", None if output is None else as_json(output, "output"))], "result")
 
@@ -236,6 +253,10 @@ def raised(error: BaseException, context: Context) -> Ended:
             return Ended("fail", error=f"{type(error).__name__}: {error}")
 
 
+def _end_of(context: Context, end: Ended) -> Ended:
+    return Ended(None) if context._is_committed else replace(end, may_be_told=context._may_be_told)
+
+
 def run_sync(handler: Handler, context: Context) -> Ended:
     """Runs a handler in this thread."""
     try:
@@ -245,7 +266,7 @@ def run_sync(handler: Handler, context: Context) -> Ended:
     except BaseException as error:  # also SystemExit: it ends an attempt, not the worker
         end = raised(error, context)
         _tell(error, context, end)
-    return Ended(None) if context._is_committed else end
+    return _end_of(context, end)
 
 
 async def run_coroutine(handler: Handler, context: Context) -> Ended:
@@ -262,7 +283,7 @@ async def run_coroutine(handler: Handler, context: Context) -> Ended:
     except BaseException as error:
         end = raised(error, context)
         _tell(error, context, end)
-    return Ended(None) if context._is_committed else end
+    return _end_of(context, end)
 
 
 def _tell(error: BaseException, context: Context, end: Ended) -> None:

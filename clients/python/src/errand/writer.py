@@ -84,7 +84,10 @@ class Writer:
                     threading.Timer(LOCKED, self.add, (attempt, end)).start()
                     continue
                 finished.append(token)
-                if result != "stale" and attempt.job.is_followed and (state := _state(attempt.job, end, result)):
+                if result == "stale" and end.may_be_told:
+                    if attempt.job.is_followed:
+                        followed.append((attempt.job.id, "succeeded"))
+                elif result != "stale" and attempt.job.is_followed and (state := _state(attempt.job, end, result)):
                     followed.append((attempt.job.id, state))
                 elif result == "stale" and verb != "release":
                     log.warning("job %s is no longer this worker's: its outcome changed nothing", attempt.job.id)
