@@ -185,6 +185,15 @@ def test_sigterm_lets_running_jobs_end_and_hands_others_back(
     assert db.execute("select count(*) from errand.worker").fetchone() == (0,)
 
 
+def test_after_a_backlog_enqueues_notify_again(errand: Errand, db: psycopg.Connection, running: Any) -> None:
+    db.execute("select setval('errand.wake_flag', 1)")  # no worker sleeps
+    first = errand.enqueue(sleep, {"seconds": 0}, follow=True)
+    with running(Worker(handlers=worker.handlers, poll=60)):
+        assert first.result(30) == "slept"
+        for _ in range(3):
+            assert errand.enqueue(sleep, {"seconds": 0}, follow=True).result(30) == "slept"
+
+
 def test_a_killed_workers_jobs_run_elsewhere(
     errand: Errand, worker_login: str, db: psycopg.Connection, running: Any
 ) -> None:

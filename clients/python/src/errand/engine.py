@@ -186,7 +186,8 @@ class Engine:
             self._lease.made_contact(str(rows[0][0]))
             jobs = [pulled(row) for row in rows if row[1] is not None]
             self._accept(jobs)
-            if len(jobs) < most:
+            if not jobs:
+                # Only now does an enqueue send a notification.
                 self._rest(connection)
 
     def _pull(self, worker_id: str | None, most: int, free: int) -> Call:
