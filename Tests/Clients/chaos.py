@@ -35,7 +35,7 @@ def python_worker(runs):
 
     worker = Worker(concurrency=8, lease=LEASE, poll=0.2)
 
-    @worker.job("chaos_python", queue="chaos", attempts=100, retry=[0.01])
+    @worker.job("chaos_python", queue="chaos", max_attempts=100, retry=[0.01])
     def handle(payload, context):
         log_run(runs, context.id)
         time.sleep(random.random() * 0.05)
