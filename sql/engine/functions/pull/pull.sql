@@ -11,6 +11,10 @@
 -- held for 30 s, and that two checks a quarter of the lease apart don't find in running, is taken back, and its attempt
 -- isn't counted. label is the worker's name for people, else the session's application_name.
 --
+-- With running => null the call says nothing about what the worker holds: it checks nothing, returns an empty lost, and
+-- doesn't extend the lease. That is for a worker which calls errand.renew on another connection meanwhile. A new
+-- worker_id still says that all jobs of the old one are lost.
+--
 -- Returns a row for each job, or one row without a job, with id null. worker_id and lost are the same in all rows. lost
 -- has the tokens of running that are the worker's no more, as after errand.cancel: stop them, their outcomes change
 -- nothing. After the lease has ended, lost has all of them and worker_id is a new one. options has what
@@ -60,7 +64,7 @@ begin
     end if;
     select * into leased
     from errand_internal.renew_pulling(
-        pull.worker, coalesce(running, '{}'), pull.queues, kinds, pull.lease, label);
+        pull.worker, running, pull.queues, kinds, pull.lease, label);
     own := leased.own;
     if current_setting('idle_in_transaction_session_timeout')::interval not between '1 ms' and '5 s' then
         perform set_config('idle_in_transaction_session_timeout', '5s', true);

@@ -5,6 +5,8 @@
 -- running has the tokens of all jobs that the worker holds. lost has those that are its no more: stop them, their
 -- outcomes change nothing. is_alive says whether the worker has its lease still. If not, all are lost, and the next
 -- errand.pull registers it anew.
+--
+-- Raises ER422 if running is null: it would say that the worker holds nothing.
 -- errand: for worker
 -- errand: topic pull
 create or replace function errand.renew(
@@ -17,7 +19,10 @@ as $$
 declare
     leased record;
 begin
-    select * into leased from errand_internal.renew_pulling(renew.worker, coalesce(running, '{}'));
+    if running is null then
+        raise exception 'renew: running: expected an array, got null' using errcode = 'ER422';
+    end if;
+    select * into leased from errand_internal.renew_pulling(renew.worker, running);
     lost := leased.lost;
     is_alive := (leased.own).id is not null;
 end

@@ -1,5 +1,5 @@
 -- renew_pulling: extends the lease of a worker that pulls. Returns its row, and the tokens of running that are the
--- worker's no more.
+-- worker's no more. With running null it changes and checks nothing but what it is told anew.
 --
 -- Without such a worker, queues registers one. Its kinds begin with the marks that other workers of these kinds have
 -- stored: errand_internal.known_marks. Each quarter of the lease the jobs that it holds are compared with running
@@ -23,7 +23,7 @@ declare
 begin
     select * into own from errand.worker where pulls_as = renew_pulling.worker;
     if own.id is null then
-        lost := running;
+        lost := coalesce(running, '{}');
         if renew_pulling.queues is null then
             return;
         end if;
@@ -40,37 +40,43 @@ begin
         returning * into own;
         return;
     end if;
-    -- Of others, or of an earlier registration: stale.
-    select
-        coalesce(array_agg(named.id) filter (where named.worker_id = own.id), '{}'),
-        coalesce(array_agg(named.queue_position) filter (where named.worker_id = own.id), '{}')
-    into ids, positions
-    from errand_internal.read_tokens(running) as named;
-    lost := array(
-        select named.token
-        from errand_internal.read_tokens(running) as named
-        where named.id is null
-            or (
-                select existing.queue_position
-                from errand.job as existing
-                where existing.id = named.id and existing.state = 'running' and existing.worker_id = own.id
-                    and named.worker_id = own.id
-            ) is distinct from named.queue_position
-        order by named.index);
-    if own.heartbeat_at between now() - own.heartbeat_interval and now()
+    lost := '{}';
+    if running <> '{}' then
+        lost := array(
+            select named.token
+            from errand_internal.read_tokens(running) as named
+            where named.id is null
+                or (
+                    select existing.queue_position
+                    from errand.job as existing
+                    where existing.id = named.id and existing.state = 'running' and existing.worker_id = own.id
+                        and named.worker_id = own.id
+                ) is distinct from named.queue_position
+            order by named.index);
+    end if;
+    if (running is null or own.heartbeat_at between now() - own.heartbeat_interval and now())
         and (renew_pulling.queues is null or (own.queues, own.kinds, own.lease)
-            = (renew_pulling.queues, renew_pulling.kinds, renew_pulling.lease))
+            = (renew_pulling.queues, renew_pulling.kinds, coalesce(renew_pulling.lease, own.lease)))
     then
         return;
     end if;
     perform errand_internal.check_lease(coalesce(renew_pulling.lease, own.lease), 'pull');
-    select array_agg(unlisted.job_id), coalesce(array_agg(unlisted.queue_position), '{}')
-    into unlisted_ids, own.unnamed
-    from errand_internal.unlisted_jobs_v1(own.id, 1, ids, positions, own.unnamed) as unlisted
-    where not unlisted.is_taken_back;
+    if running is not null then
+        -- Of others, or of an earlier registration: stale.
+        select
+            coalesce(array_agg(named.id) filter (where named.worker_id = own.id), '{}'),
+            coalesce(array_agg(named.queue_position) filter (where named.worker_id = own.id), '{}')
+        into ids, positions
+        from errand_internal.read_tokens(running) as named;
+        select array_agg(unlisted.job_id), coalesce(array_agg(unlisted.queue_position), '{}')
+        into unlisted_ids, own.unnamed
+        from errand_internal.unlisted_jobs_v1(own.id, 1, ids, positions, own.unnamed) as unlisted
+        where not unlisted.is_taken_back;
+    end if;
     -- The row of a call that has not committed yet keeps its lease.
     update errand.worker
-    set heartbeat_at = now(), running = cardinality(ids), unnamed = own.unnamed,
+    set heartbeat_at = case when renew_pulling.running is null then worker.heartbeat_at else now() end,
+        running = coalesce(cardinality(ids), worker.running), unnamed = own.unnamed,
         lease = coalesce(renew_pulling.lease, worker.lease),
         heartbeat_interval = coalesce(renew_pulling.lease, worker.lease) / 4,
         queues = coalesce(renew_pulling.queues, worker.queues), kinds = coalesce(renew_pulling.kinds, worker.kinds),
@@ -90,7 +96,7 @@ begin
     where ctid = any (array(
         select old.ctid
         from errand.claim as old
-        where old.worker_id = own.id and old.claimed_at < now() - interval '30 seconds'
+        where ids is not null and old.worker_id = own.id and old.claimed_at < now() - interval '30 seconds'
             and not old.job_ids && (ids || unlisted_ids)
         for update skip locked));
 end
