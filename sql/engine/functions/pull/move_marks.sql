@@ -5,6 +5,8 @@
 -- has an id, and holds a lock of errand.job. So a run notes the newest position and those transactions, and the next
 -- one moves the marks to the first job up to there that still waits. It reads what is committed: a job whose claim may
 -- be rolled back still waits. At most 1,000,000 positions are scanned at a time.
+--
+-- The transactions come from pg_locks. A snapshot does not list those that began after the last one that has ended.
 create or replace function errand_internal.move_marks(memory text, out next_memory text, out is_more boolean)
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -13,6 +15,7 @@ declare
     started constant text := errand_internal.server_start();
     noted constant jsonb := memory;
     high bigint;
+    ceiling bigint;
     pulling record;
     name text;
     old bigint[];
@@ -27,7 +30,7 @@ begin
     elsif noted ->> 'started' = started and not exists (
         select
         from jsonb_array_elements_text(noted -> 'writers') as writer
-        join pg_snapshot_xip(pg_current_snapshot()) as running on running = writer::xid8)
+        where not pg_visible_in_snapshot(writer::xid8, pg_current_snapshot()))
     then
         high := noted -> 'high';
         for pulling in
@@ -64,18 +67,25 @@ begin
     end if;
     -- In this order: a transaction that begins to write later draws a higher position.
     high := coalesce(pg_sequence_last_value('errand.job_position'), 0);
+    -- Above any running transaction: pg_locks has 32 bits of an id, and this adds the others.
+    ceiling := pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 1000000000;
     next_memory := jsonb_build_object('started', started, 'high', high, 'writers', (
-        select coalesce(jsonb_agg(running::text), '[]')
-        from pg_snapshot_xip(pg_current_snapshot()) as running
-        where running::xid in (
-                select owned.transactionid
-                from pg_locks as owned
-                join pg_locks as touched on touched.virtualtransaction = owned.virtualtransaction
-                where touched.locktype = 'relation' and touched.relation = 'errand.job'::regclass
-                    and touched.database = (select oid from pg_database where datname = current_database())
-                    and touched.mode = 'RowExclusiveLock' and owned.locktype = 'transactionid'
-                    and owned.mode = 'ExclusiveLock')
+        with held as materialized (
+            select * from pg_locks where locktype in ('relation', 'transactionid')
+        )
+        select coalesce(jsonb_agg(distinct (ceiling - ((ceiling - writer::text::bigint) & 4294967295))::text), '[]')
+        from (
+            select owned.transactionid as writer
+            from held as owned
+            join held as touched using (virtualtransaction)
+            where touched.locktype = 'relation' and touched.relation = 'errand.job'::regclass
+                and touched.database = (select oid from pg_database where datname = current_database())
+                and touched.mode = 'RowExclusiveLock' and owned.locktype = 'transactionid'
+                and owned.mode = 'ExclusiveLock'
+            union all
             -- While a transaction is prepared its locks change hands one by one.
-            or running::xid in (select transaction from pg_prepared_xacts)));
+            select transaction
+            from pg_prepared_xacts
+            where database = current_database() and prepared > clock_timestamp() - interval '1 minute') as writers));
 end
 $$;
