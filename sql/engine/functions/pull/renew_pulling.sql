@@ -20,6 +20,7 @@ declare
     unlisted_ids bigint[];
     handle uuid;
     changed errand.worker;
+    again record;
 begin
     select * into own from errand.worker where pulls_as = renew_pulling.worker;
     if own.id is null then
@@ -73,7 +74,7 @@ begin
         from errand_internal.unlisted_jobs_v1(own.id, 1, ids, positions, own.unnamed) as unlisted
         where not unlisted.is_taken_back;
     end if;
-    -- The row of a call that has not committed yet keeps its lease.
+    -- A worker whose row another session has locked keeps its lease: no other session can end it meanwhile.
     update errand.worker
     set heartbeat_at = case when renew_pulling.running is null then worker.heartbeat_at else now() end,
         running = coalesce(cardinality(ids), worker.running), unnamed = own.unnamed,
@@ -87,10 +88,20 @@ begin
             else worker.marks
         end
     where id in (select same.id from errand.worker as same where same.id = own.id for update skip locked)
-        and errand_internal.is_home()
     returning * into changed;
-    if found then
+    if changed.id is not null then
         own := changed;
+    elsif not exists (select from errand.worker as same where same.id = own.id) then
+        -- Rescued meanwhile.
+        select * into again
+        from errand_internal.renew_pulling(
+            renew_pulling.worker, renew_pulling.running, renew_pulling.queues, renew_pulling.kinds,
+            renew_pulling.lease, renew_pulling.label);
+        own := again.own;
+        lost := again.lost;
+        return;
+    elsif own.server_start <> started or own.kinds <> renew_pulling.kinds then
+        own.marks := '{}';
     end if;
     delete from errand.claim
     where ctid = any (array(
