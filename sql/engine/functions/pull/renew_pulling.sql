@@ -22,13 +22,13 @@ declare
     changed errand.worker;
     again record;
 begin
+    perform errand_internal.check_home();
     select * into own from errand.worker where pulls_as = renew_pulling.worker;
     if own.id is null then
         lost := coalesce(running, '{}');
         if renew_pulling.queues is null then
             return;
         end if;
-        perform errand_internal.check_home();
         perform errand_internal.check_lease(renew_pulling.lease, 'pull');
         handle := gen_random_uuid();
         insert into errand.worker (
