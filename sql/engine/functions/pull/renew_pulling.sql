@@ -58,6 +58,7 @@ begin
     if (running is null or own.heartbeat_at between now() - own.heartbeat_interval and now())
         and (renew_pulling.queues is null or (own.queues, own.kinds, own.lease)
             = (renew_pulling.queues, renew_pulling.kinds, coalesce(renew_pulling.lease, own.lease)))
+        and own.server_start = started
     then
         return;
     end if;
