@@ -3,13 +3,15 @@
 --
 -- Without such a worker, queues registers one. Its kinds begin with the marks that other workers of these kinds have
 -- stored: errand_internal.known_marks. Each quarter of the lease the jobs that it holds are compared with running
--- (errand_internal.unlisted_jobs_v1), and records of claims that it needs no more are deleted.
+-- (errand_internal.unlisted_jobs_v1), and records of claims that it needs no more are deleted. A lock of errand.job
+-- ends no lease: after half a second nothing is compared, and the lease is extended.
 create or replace function errand_internal.renew_pulling(
     worker uuid, running text[], queues text[] default null, kinds text[] default null, lease interval default null,
     label text default null, out own errand.worker, out lost text[]
 )
 language plpgsql
 set search_path = pg_catalog, errand, pg_temp
+set lock_timeout = '500ms'
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
@@ -19,6 +21,7 @@ declare
     positions bigint[];
     unlisted_ids bigint[];
     handle uuid;
+    is_due boolean;
     changed errand.worker;
     again record;
 begin
@@ -42,38 +45,49 @@ begin
         return;
     end if;
     lost := '{}';
-    if running <> '{}' then
-        lost := array(
-            select named.token
-            from errand_internal.read_tokens(running) as named
-            where named.id is null
-                or (
-                    select existing.queue_position
-                    from errand.job as existing
-                    where existing.id = named.id and existing.state = 'running' and existing.worker_id = own.id
-                        and named.worker_id = own.id
-                ) is distinct from named.queue_position
-            order by named.index);
-    end if;
-    if (running is null or own.heartbeat_at between now() - own.heartbeat_interval and now())
+    is_due := (
+        (running is null or own.heartbeat_at between now() - own.heartbeat_interval and now())
         and (renew_pulling.queues is null or (own.queues, own.kinds, own.lease)
             = (renew_pulling.queues, renew_pulling.kinds, coalesce(renew_pulling.lease, own.lease)))
-        and own.server_start = started
-    then
-        return;
+        and own.server_start = started) is not true;
+    if is_due then
+        perform errand_internal.check_lease(coalesce(renew_pulling.lease, own.lease), 'pull');
     end if;
-    perform errand_internal.check_lease(coalesce(renew_pulling.lease, own.lease), 'pull');
-    if running is not null then
-        -- Of others, or of an earlier registration: stale.
-        select
-            coalesce(array_agg(named.id) filter (where named.worker_id = own.id), '{}'),
-            coalesce(array_agg(named.queue_position) filter (where named.worker_id = own.id), '{}')
-        into ids, positions
-        from errand_internal.read_tokens(running) as named;
-        select array_agg(unlisted.job_id), coalesce(array_agg(unlisted.queue_position), '{}')
-        into unlisted_ids, own.unnamed
-        from errand_internal.unlisted_jobs_v1(own.id, 1, ids, positions, own.unnamed) as unlisted
-        where not unlisted.is_taken_back;
+    if running <> '{}' or is_due and running is not null then
+        begin
+            lost := array(
+                select named.token
+                from errand_internal.read_tokens(running) as named
+                where named.id is null
+                    or (
+                        select existing.queue_position
+                        from errand.job as existing
+                        where existing.id = named.id and existing.state = 'running'
+                            and existing.worker_id = own.id and named.worker_id = own.id
+                    ) is distinct from named.queue_position
+                order by named.index);
+            if is_due then
+                -- Of others, or of an earlier registration: stale.
+                select
+                    coalesce(array_agg(named.id) filter (where named.worker_id = own.id), '{}'),
+                    coalesce(array_agg(named.queue_position) filter (where named.worker_id = own.id), '{}')
+                into ids, positions
+                from errand_internal.read_tokens(running) as named;
+                select array_agg(unlisted.job_id), coalesce(array_agg(unlisted.queue_position), '{}')
+                into unlisted_ids, own.unnamed
+                from errand_internal.unlisted_jobs_v1(own.id, 1, ids, positions, own.unnamed) as unlisted
+                where not unlisted.is_taken_back;
+            end if;
+        exception
+            when lock_not_available then
+                -- errand.job is locked. A pull waits for it, and keeps the lease by the lock of its worker's row.
+                lost := '{}';
+                ids := null;
+                is_due := true;
+        end;
+    end if;
+    if not is_due then
+        return;
     end if;
     -- A worker whose row another session has locked keeps its lease: no other session can end it meanwhile.
     update errand.worker
