@@ -1,8 +1,8 @@
 -- complete_pulled: completes pulled jobs: errand.done, errand.fail, errand.snooze, errand.release. The arrays have an
 -- element for each token, in its order.
 --
--- Each job is completed for itself, by the fence of its token: errand_internal.finish_v1, complete_v1. Attempts are
--- counted at once: errand_internal.count_pulled.
+-- Each job is completed for itself, by the fence of its token: errand_internal.finish_v1, complete_v1. A token that
+-- comes twice is stale the second time. Attempts are counted at once: errand_internal.count_pulled.
 create or replace function errand_internal.complete_pulled(
     context text, tokens text[], outcomes text[], errors text[] default null, delays interval[] default null,
     outputs jsonb[] default null
@@ -16,7 +16,7 @@ declare
     argument record;
     attempts record;
     written record;
-    known text[] := '{}';
+    known bigint[] := '{}';
     refused bigint[] := '{}';
     locked bigint[] := '{}';
     guarded bigint[] := '{}';
@@ -44,7 +44,7 @@ begin
     for attempts in
         select
             named.worker_id, existing.guard is not null as is_guarded, outcomes[named.index] = 'succeeded' as is_done,
-            array_agg(named.token) as tokens, array_agg(named.id) as ids, array_agg(named.queue_position) as positions,
+            array_agg(named.index) as indexes, array_agg(named.id) as ids, array_agg(named.queue_position) as positions,
             array_agg(outcomes[named.index]) as outcomes, array_agg(errors[named.index]) as errors,
             array_agg((extract(epoch from delays[named.index]) * 1000)::bigint) as delays_ms,
             case when count(outputs[named.index]) > 0 then array_agg(outputs[named.index]) end as outputs,
@@ -76,7 +76,7 @@ begin
             end if;
             refused := refused || written.refused;
             locked := locked || written.locked;
-            known := known || attempts.tokens;
+            known := known || attempts.indexes;
             if attempts.is_guarded then
                 guarded := guarded || attempts.ids;
             end if;
@@ -87,7 +87,7 @@ begin
             end if;
         exception
             when lock_not_available then
-                known := known || attempts.tokens;
+                known := known || attempts.indexes;
                 locked := locked || attempts.ids;
         end;
     end loop;
@@ -95,7 +95,7 @@ begin
     select
         named.token, named.id,
         case
-            when (named.token = any (known)) is not true or named.id = any (refused) then 'stale'
+            when named.index <> all (known) or named.id = any (refused) then 'stale'
             when named.id = any (locked) then 'again'
             when named.id = any (guarded) and exists (
                 select from errand.history where history.id = named.id and history.state = 'obsolete') then 'obsolete'

@@ -3,9 +3,9 @@
 --
 --   select result from errand.done('{2a.1.3f}', array['{"sent": 1}'::jsonb]);
 --
--- completed: it is done, or has failed because its output is too large. stale: the job is not the worker's any more, or
--- the text is no token; nothing has changed. again: another session has locked the job; call again a moment later.
--- obsolete: its guard said no now, so the job has ended as obsolete.
+-- completed: it is done, or has failed because its output is too large. stale: the job is not the worker's any more,
+-- the token is there a second time, or the text is no token; nothing has changed. again: another session has locked the
+-- job; call again a moment later. obsolete: its guard said no now, so the job has ended as obsolete.
 --
 -- In the transaction that has a job's effect, the effect and the completion commit together. Roll back unless the
 -- result is completed.
