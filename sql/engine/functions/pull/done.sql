@@ -13,8 +13,12 @@
 -- errand: topic pull
 create or replace function errand.done(tokens text[], outputs jsonb[] default null)
 returns table (token text, job_id bigint, result text)
-language sql security definer set search_path = pg_catalog, errand, pg_temp as $$
+-- Not in SQL: that would be planned in each call.
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+begin
+    return query
     select *
     from errand_internal.complete_pulled(
-        'done', tokens, array(select 'succeeded' from unnest(tokens)), outputs => done.outputs)
+        'done', tokens, array_fill('succeeded'::text, array[coalesce(cardinality(tokens), 0)]), outputs => done.outputs);
+end
 $$;

@@ -6,8 +6,12 @@
 -- errand: topic pull
 create or replace function errand.release(tokens text[])
 returns table (token text, job_id bigint, result text)
-language sql security definer set search_path = pg_catalog, errand, pg_temp as $$
+-- Not in SQL: that would be planned in each call.
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+begin
+    return query
     select *
     from errand_internal.complete_pulled(
-        'release', tokens, array(select 'released' from unnest(tokens)))
+        'release', tokens, array_fill('released'::text, array[coalesce(cardinality(tokens), 0)]));
+end
 $$;
