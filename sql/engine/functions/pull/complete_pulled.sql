@@ -13,7 +13,7 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cach
 as $$
 #variable_conflict use_column
 declare
-    argument record;
+    problem text;
     attempts record;
     written record;
     known bigint[] := '{}';
@@ -27,20 +27,21 @@ begin
         raise exception '%: %: expected one for each token, got null', context,
             case context when 'snooze' then 'delays' else 'timeouts' end using errcode = 'ER422';
     end if;
-    for argument in
-        select *
-        from (values
-            (case context when 'wait_for' then 'signals' else 'outputs' end, cardinality(outputs)),
-            ('errors', cardinality(errors)),
-            (case context when 'fail' then 'retry_after' when 'wait_for' then 'timeouts' else 'delays' end,
-                cardinality(delays)),
-            ('permanent', cardinality(outcomes))
-        ) as given(name, elements)
-        where elements <> cardinality(tokens)
-    loop
-        raise exception '%: %: expected % elements, as tokens has, got %', context, argument.name,
-            cardinality(tokens), argument.elements using errcode = 'ER422';
-    end loop;
+    problem := case
+        when cardinality(outputs) <> cardinality(tokens)
+            then format('%s: %s', case context when 'wait_for' then 'signals' else 'outputs' end, cardinality(outputs))
+        when cardinality(errors) <> cardinality(tokens) then format('errors: %s', cardinality(errors))
+        when cardinality(delays) <> cardinality(tokens)
+            then format(
+                '%s: %s',
+                case context when 'fail' then 'retry_after' when 'wait_for' then 'timeouts' else 'delays' end,
+                cardinality(delays))
+        when cardinality(outcomes) <> cardinality(tokens) then format('permanent: %s', cardinality(outcomes))
+    end;
+    if problem is not null then
+        raise exception '%: %: expected % elements, as tokens has, got %', context, split_part(problem, ': ', 1),
+            cardinality(tokens), split_part(problem, ': ', 2) using errcode = 'ER422';
+    end if;
     for attempts in
         select
             named.worker_id, existing.guard is not null as is_guarded, outcomes[named.index] = 'succeeded' as is_done,

@@ -8,13 +8,20 @@
 create or replace function errand.fail(
     tokens text[], errors text[], retry_after interval[] default null, permanent boolean[] default null
 ) returns table (token text, job_id bigint, result text)
-language sql security definer set search_path = pg_catalog, errand, pg_temp as $$
+-- Not in SQL: that would be planned in each call.
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+begin
+    return query
     select *
     from errand_internal.complete_pulled(
         'fail', tokens,
-        array(
-            select case when is_permanent then 'failed' else 'retried' end
-            from unnest(tokens, permanent) with ordinality as given(one, is_permanent, index)
-            order by index),
-        errors => fail.errors, delays => retry_after)
+        case
+            when permanent is null then array_fill('retried'::text, array[coalesce(cardinality(tokens), 0)])
+            else array(
+                select case when is_permanent then 'failed' else 'retried' end
+                from unnest(permanent) with ordinality as given(is_permanent, index)
+                order by index)
+        end,
+        errors, retry_after);
+end
 $$;
