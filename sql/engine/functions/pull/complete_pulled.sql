@@ -20,6 +20,7 @@ declare
     refused bigint[] := '{}';
     locked bigint[] := '{}';
     guarded bigint[] := '{}';
+    failed bigint[];
 begin
     if tokens is null then
         raise exception '%: tokens: expected an array, got null', context using errcode = 'ER422';
@@ -50,7 +51,6 @@ begin
             array_agg((extract(epoch from delays[named.index]) * 1000)::bigint) as delays_ms,
             case when count(outputs[named.index]) > 0 then array_agg(outputs[named.index]) end as outputs,
             array_agg(existing.queue) as queues, array_agg(existing.kind) as kinds,
-            array_agg(existing.attempt >= existing.max_attempts) as were_last,
             array_agg(existing.run_at) as due, array_agg(existing.started_at) as starts
         from (
             select distinct on (read.id, read.queue_position, read.worker_id) read.*
@@ -82,9 +82,15 @@ begin
                 guarded := guarded || attempts.ids;
             end if;
             if context <> 'release' then
+                -- On its last attempt, or as its output is too large.
+                failed := case
+                    when written.failing <> '{}'
+                        then array(select id from errand.failed where id = any (written.failing))
+                    else '{}'
+                end;
                 perform errand_internal.count_pulled(
-                    attempts.ids, attempts.queues, attempts.kinds, attempts.outcomes, attempts.were_last,
-                    attempts.due, attempts.starts, written.refused || written.locked);
+                    attempts.ids, attempts.queues, attempts.kinds, attempts.outcomes, failed, attempts.due,
+                    attempts.starts, written.refused || written.locked);
             end if;
         exception
             when lock_not_available then

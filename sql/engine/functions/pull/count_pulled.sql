@@ -1,10 +1,10 @@
--- count_pulled: counts the attempts of pulled jobs, without those in left_out, in errand.finished_per_minute. A worker
--- of Errand's program counts its own once a second; one that pulls need not count.
+-- count_pulled: counts the attempts of pulled jobs, without those in left_out, in errand.finished_per_minute; those of
+-- jobs in failed as failed. A worker of Errand's program counts its own once a second; one that pulls need not count.
 --
 -- The rows carry the session's process id as a negative worker_id, so that no other transaction writes them: no
 -- completion waits for the commit of another.
 create or replace function errand_internal.count_pulled(
-    ids bigint[], queues text[], kinds text[], outcomes text[], were_last boolean[], due timestamptz[],
+    ids bigint[], queues text[], kinds text[], outcomes text[], failed bigint[], due timestamptz[],
     starts timestamptz[], left_out bigint[]
 ) returns void
 -- Not in SQL: that would be planned in each call.
@@ -15,11 +15,11 @@ begin
         minute, worker_id, queue, kind, outcome, jobs, wait_ms, run_ms, wait_histogram, run_histogram)
     select
         date_trunc('minute', now()), -pg_backend_pid(), queue, kind,
-        case when outcome = 'retried' and was_last then 'failed' else outcome end,
+        case when id = any (failed) then 'failed' else outcome end,
         count(*), sum(wait_ms), sum(run_ms), errand_internal.histogram_of(array_agg(wait_ms)),
         errand_internal.histogram_of(array_agg(run_ms))
-    from unnest(ids, queues, kinds, outcomes, were_last, due, starts)
-        as ended(id, queue, kind, outcome, was_last, due, start)
+    from unnest(ids, queues, kinds, outcomes, due, starts)
+        as ended(id, queue, kind, outcome, due, start)
     cross join lateral (
         select
             greatest(extract(epoch from start - due) * 1000, 0)::bigint as wait_ms,

@@ -13,9 +13,9 @@ begin
             -- ln() is a little too small at some powers of two.
             else 2 + floor(2 * ln(duration::float8) / ln(2::float8) + 1e-9)::int
         end;
-        while cardinality(counts) < bucket loop
-            counts := counts || 0::bigint;
-        end loop;
+        if cardinality(counts) < bucket then
+            counts := counts || array_fill(0::bigint, array[bucket - cardinality(counts)]);
+        end if;
         counts[bucket] := counts[bucket] + 1;
     end loop;
     return counts;
