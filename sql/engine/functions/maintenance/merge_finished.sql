@@ -1,10 +1,15 @@
--- merge_finished: merges the workers' counts of past minutes into one, and adds them to the totals.
+-- merge_finished: merges the workers' counts of past minutes into one, and adds them to the totals. Rows that a session
+-- has locked are left for the next run: errand.done may be part of a long transaction.
 -- errand: after add_histograms, sum_histograms
 create or replace function errand_internal.merge_finished() returns void
 language sql set search_path = pg_catalog, errand, pg_temp as $$
     with own as (
         delete from errand.finished_per_minute
-        where worker_id <> 0 and minute < date_trunc('minute', now()) - interval '1 minute'
+        where ctid = any (array(
+            select counted.ctid
+            from errand.finished_per_minute as counted
+            where counted.worker_id <> 0 and counted.minute < date_trunc('minute', now()) - interval '1 minute'
+            for update skip locked))
         returning *
     ),
     merged as (
