@@ -52,6 +52,7 @@ declare
     one text;
     taken int := 0;
     found int;
+    freed text[];
 begin
     if (max_jobs between 1 and 500) is not true then
         raise exception 'pull: max_jobs: expected 1 to 500, got %', coalesce(max_jobs::text, 'null')
@@ -69,8 +70,9 @@ begin
     if current_setting('idle_in_transaction_session_timeout')::interval not between '1 ms' and '5 s' then
         perform set_config('idle_in_transaction_session_timeout', '5s', true);
     end if;
+    freed := errand_internal.limits_with_room();
     for pass in 1..2 loop
-        if cardinality(busy) > 1 then
+        if cardinality(busy) > 1 and freed = '{}' then
             select probe.busy into busy
             from errand_internal.probe_v1(
                 pull.queues, kinds,
@@ -99,10 +101,11 @@ begin
             from errand_internal.claim_v1(
                 one, kinds, own.id, max_jobs - taken, errand_internal.marks_of(own.marks, one), priorities, true,
                 greatest(coalesce(begin_now, max_jobs) - taken, 0), serialize => max_jobs - taken >= 100,
-                release => errand_internal.limits_with_room()) as claimed
+                release => nullif(freed, '{}')) as claimed
             where claimed.id is not null;
             get diagnostics found = row_count;
             taken := taken + found;
+            freed := '{}';
         end loop;
         exit when taken > 0 or not listens or pg_sequence_last_value('errand.wake_flag') = 2;
         -- The second pass sees each enqueue that has not seen the flag.
