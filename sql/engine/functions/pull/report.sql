@@ -1,6 +1,6 @@
--- report: stores how far a pulled job is, for errand.job_progress and errand.job: a fraction from 0 to 1, a message of
--- at most 1,000 characters, what it has put out so far. Null stays as it was. Returns whether the job is still the
--- worker's.
+-- report: stores how far a pulled job is, for errand.job_progress and errand.job: a fraction, clamped to 0 to 1, a
+-- message of at most 1,000 characters, what it has put out so far. Null stays as it was. Returns whether the job is
+-- still the worker's.
 --
 --   select errand.report('2a.1.3f', 0.4, '40 of 100 sent');
 -- errand: for worker
@@ -11,6 +11,7 @@ create or replace function errand.report(
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
+    commits constant text := current_setting('synchronous_commit');
     existing errand.job;
 begin
     select job.* into existing
@@ -22,7 +23,12 @@ begin
     end if;
     perform errand_internal.record_progress_v1(jsonb_build_array(jsonb_build_object(
         'job_id', existing.id, 'queue_position', existing.queue_position, 'attempt', existing.attempt,
-        'fraction', report.progress, 'message', report.message, 'output', report.output)));
+        'fraction', case when report.progress is not null then least(1, greatest(0, report.progress)) end,
+        'message', report.message, 'output', report.output)));
+    if current_setting('synchronous_commit') <> commits then
+        -- The caller's own writes, if any, commit as it wants.
+        perform set_config('synchronous_commit', commits, true);
+    end if;
     return true;
 end
 $$;
