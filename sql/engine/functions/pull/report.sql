@@ -8,16 +8,24 @@
 create or replace function errand.report(
     token text, progress double precision default null, message text default null, output jsonb default null
 ) returns boolean
-language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
+as $$
 #variable_conflict use_column
 declare
     commits constant text := current_setting('synchronous_commit');
     existing errand.job;
 begin
-    select job.* into existing
+    select one.* into existing
     from errand_internal.read_tokens(array[report.token]) as named
-    join errand.job on job.id = named.id and coalesce(job.queue_position, 0) = named.queue_position
-        and job.worker_id = named.worker_id and job.state = 'running';
+    -- By its id: a join might read all of errand.job.
+    cross join lateral (
+        select *
+        from errand.job
+        where job.id = named.id and coalesce(job.queue_position, 0) = named.queue_position
+            and job.worker_id = named.worker_id and job.state = 'running'
+        offset 0) as one;
     if existing.id is null then
         return false;
     end if;
