@@ -44,6 +44,8 @@ as $$
 #variable_conflict use_column
 declare
     commits constant text := current_setting('synchronous_commit');
+    -- From before the scan: whoever raises it later need not look for these jobs.
+    was_raised constant boolean := coalesce(pg_sequence_last_value('errand.wake_flag') = 2, false);
     -- One in sixteen begins at the end, so that the lowest priority isn't starved.
     priorities constant smallint[] := case when random() < 0.0625 then '{4,3,2,1}' else '{1,2,3,4}' end;
     leased record;
@@ -107,7 +109,7 @@ begin
             taken := taken + found;
             freed := '{}';
         end loop;
-        exit when taken > 0 or not listens or pg_sequence_last_value('errand.wake_flag') = 2;
+        exit when taken > 0 or not listens or was_raised;
         -- The second pass sees each enqueue that has not seen the flag.
         perform errand_internal.set_wake_flag_v1(true);
         busy := pull.queues;
