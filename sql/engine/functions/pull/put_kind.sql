@@ -16,8 +16,11 @@ create or replace function errand.put_kind(
 ) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 begin
-    if (cardinality(put_kind.retry_delays) between 1 and 1000
-        and interval '0' <= all (put_kind.retry_delays) and interval '10 years' >= all (put_kind.retry_delays)) is false
+    if put_kind.retry_delays is not null
+        and (
+            cardinality(put_kind.retry_delays) between 1 and 1000
+            and interval '0' <= all (put_kind.retry_delays)
+            and interval '10 years' >= all (put_kind.retry_delays)) is not true
     then
         raise exception 'put_kind: retry_delays: expected 1 to 1000 intervals up to 10 years, got %',
             left(put_kind.retry_delays::text, 120) using errcode = 'ER422';
