@@ -116,6 +116,26 @@ import Testing
         }
     }
 
+    @Test("a task that has left work goes on where its last run ended")
+    func memory() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute(
+                """
+                create or replace function errand_internal.release_parked(after_limit text default null) returns text
+                language sql as $$ select coalesce(after_limit, '') || 'x' $$
+                """)
+            try await database.execute("select errand.set_limit('a', 0)")
+            try await database.execute("select errand.enqueue('noop', limit_key => 'a')")
+            for expected in ["x", "xx"] {
+                try await database.execute("select errand_internal.set_due('release', '0')")
+                _ = try await call("release", on: database)
+                #expect(
+                    try await database.text("select memory from errand.maintenance_task where name = 'release'")
+                        == expected)
+            }
+        }
+    }
+
     @Test("a time from before the server's clock was set back counts as due")
     func clock() async throws {
         try await withTestDatabase { database, _ in
