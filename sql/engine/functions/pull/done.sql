@@ -19,6 +19,7 @@ begin
     return query
     select *
     from errand_internal.complete_pulled(
-        'done', tokens, array_fill('succeeded'::text, array[coalesce(cardinality(tokens), 0)]), outputs => done.outputs);
+        'done', tokens, array_fill('succeeded'::text, array[coalesce(cardinality(tokens), 0)]),
+        outputs => done.outputs);
 end
 $$;

@@ -44,7 +44,7 @@ as $$
 #variable_conflict use_column
 declare
     commits constant text := current_setting('synchronous_commit');
-    -- From before the scan: whoever raises it later need not look for these jobs.
+    -- From before the scan: another worker that raises it later need not look for these jobs.
     was_raised constant boolean := coalesce(pg_sequence_last_value('errand.wake_flag') = 2, false);
     -- One in sixteen begins at the end, so that the lowest priority isn't starved.
     priorities constant smallint[] := case when random() < 0.0625 then '{4,3,2,1}' else '{1,2,3,4}' end;

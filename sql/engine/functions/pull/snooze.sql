@@ -12,6 +12,7 @@ begin
     return query
     select *
     from errand_internal.complete_pulled(
-        'snooze', tokens, array_fill('snoozed'::text, array[coalesce(cardinality(tokens), 0)]), delays => snooze.delays);
+        'snooze', tokens, array_fill('snoozed'::text, array[coalesce(cardinality(tokens), 0)]),
+        delays => snooze.delays);
 end
 $$;

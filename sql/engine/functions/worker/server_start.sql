@@ -6,6 +6,7 @@ language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 begin
     -- Recovery from a crash keeps the postmaster running, and resets the statistics.
     return concat_ws(
-        ' ', extract(epoch from pg_postmaster_start_time()), extract(epoch from pg_stat_get_bgwriter_stat_reset_time()));
+        ' ', extract(epoch from pg_postmaster_start_time()),
+        extract(epoch from pg_stat_get_bgwriter_stat_reset_time()));
 end
 $$;
