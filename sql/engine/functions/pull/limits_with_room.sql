@@ -5,7 +5,7 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     waits_for text := 'limit:';
     key text;
-    keys text[];
+    keys text[] := '{}';
 begin
     for index in 1..10 loop
         select parked_for into waits_for
