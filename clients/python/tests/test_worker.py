@@ -17,8 +17,9 @@ from typing import Any
 import psycopg
 import pytest
 from conftest import becomes
-from errand import Errand, JobFailed, Worker
+from errand import Context, Errand, JobFailed, Worker
 from handlers import approve, behave, complete, complete_async, note, sleep, wait, worker
+from psycopg.rows import dict_row
 
 HERE = Path(__file__).parent
 
@@ -103,6 +104,51 @@ def test_effect_and_completion_commit_together(errand: Errand, db: psycopg.Conne
         with pytest.raises(JobFailed, match="expected Note"):
             errand.enqueue(note, {"txet": "typo"}, follow=True).result(30)
     assert db.execute("select text, count(*) from note group by 1").fetchall() == [("twice", 2)]
+
+
+def test_transactions_share_sessions_but_nothing_else(
+    errand: Errand, db: psycopg.Connection, running: Any
+) -> None:
+    sharing = Worker(concurrency=1, poll=0.2)
+    dirt = "set search_path = nowhere; create temp table dirt (); set default_transaction_isolation = 'serializable'; select pg_advisory_lock(42); listen dirt"
+    seen = ("select pg_backend_pid(), current_setting('search_path'), to_regclass('pg_temp.dirt') is null, "
+            "(select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()), "
+            "(select count(*) from pg_listening_channels()), current_setting('transaction_isolation')")
+    clean = ['"$user", public', True, 0, 0, "read committed"]
+
+    @sharing.job("shares", queue="py")
+    def shares(payload: str, context: Context) -> Any:
+        with context.transaction() as connection:
+            found = connection.execute(seen).fetchone()
+            connection.execute("insert into note values (%s)", [json.dumps(found)])
+            if payload == "dirty":
+                connection.row_factory = dict_row  # type: ignore[assignment]
+                connection.execute(dirt)
+
+    @sharing.job("shares_async", queue="py")
+    async def shares_async(payload: str, context: Context) -> Any:
+        async with context.async_transaction() as connection:
+            found = await (await connection.execute(seen)).fetchone()
+            await connection.execute("insert into note values (%s)", [json.dumps(found)])
+            if payload == "dirty":
+                connection.row_factory = dict_row  # type: ignore[assignment]
+                await connection.execute(dirt)
+
+    with running(sharing):
+        for handler in (shares, shares_async):
+            db.execute("truncate note")
+            for what in ("dirty", "clean"):
+                errand.enqueue(handler, what, follow=True).result(30)
+            db.execute("select pg_terminate_backend(pid) from pg_stat_activity "
+                       "where application_name = 'errand transaction'")
+            status = errand.enqueue(handler, "after", follow=True)
+            status.result(30)
+            assert status.status().attempt == 1  # type: ignore[union-attr]
+            [first, second, third] = [json.loads(text) for (text,) in db.execute("select text from note")]
+            assert first[0] == second[0] != third[0]
+            assert [first[1:], second[1:], third[1:]] == [clean] * 3
+    becomes(lambda: db.execute(
+        "select count(*) from pg_stat_activity where application_name = 'errand transaction'").fetchone() == (0,))
 
 
 @pytest.mark.parametrize("mode", ["threads", "processes"])

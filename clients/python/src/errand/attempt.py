@@ -16,6 +16,7 @@ import psycopg
 from .calls import Call, as_json, run, run_async
 from .errors import ErrandError
 from .handlers import Handler, Permanent, RetryAfter, Snooze, Stop, Wait
+from .transactions import Transactions
 
 log = logging.getLogger("errand")
 
@@ -94,15 +95,18 @@ class Context:
     deadline: float
     conninfo: str
     reports: Reports
+    transactions: Transactions
     _stop: threading.Event = field(default_factory=threading.Event)
     _why: str = ""
     _is_committed: bool = False
     _may_be_told: bool = False
 
     @classmethod
-    def starting(cls, job: PulledJob, deadline: timedelta, conninfo: str, reports: Reports) -> Context:
+    def starting(
+        cls, job: PulledJob, deadline: timedelta, conninfo: str, reports: Reports, transactions: Transactions
+    ) -> Context:
         """The context of an attempt that starts now."""
-        return cls(job, time.monotonic() + deadline.total_seconds(), conninfo, reports)
+        return cls(job, time.monotonic() + deadline.total_seconds(), conninfo, reports, transactions)
 
     @property
     def id(self) -> int:
@@ -161,9 +165,7 @@ class Context:
 
         Leave it as the last thing. What the handler returns or raises after it changes nothing.
         """
-        with psycopg.connect(
-            self.conninfo, application_name="errand transaction", prepare_threshold=None  # a pooler may stand between
-        ) as connection:
+        with self.transactions.connection() as connection:
             yield connection
             self._require(run(connection, self._done(output)))
         self._is_committed = True
@@ -171,9 +173,7 @@ class Context:
     @contextlib.asynccontextmanager
     async def async_transaction(self, output: Any = None) -> AsyncIterator[psycopg.AsyncConnection]:
         """The same for an async handler."""
-        async with await psycopg.AsyncConnection.connect(
-            self.conninfo, application_name="errand transaction", prepare_threshold=None
-        ) as connection:
+        async with self.transactions.async_connection() as connection:
             yield connection
             self._require(await run_async(connection, self._done(output)))
         self._is_committed = True

@@ -26,6 +26,7 @@ from .lease import Lease
 from .processes import Process
 from .telemetry import Metrics, serve
 from .tracing import span
+from .transactions import IDLE, Transactions
 from .writer import Writer
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Engine:
         self._held = Held()
         self._lease = Lease(conninfo, worker.lease, self._held)
         self._writer = Writer(conninfo, self._held)
+        self._transactions = Transactions(conninfo)
         self._metrics = Metrics()
         self._mean_run = 0.01
         self._threads: queue.SimpleQueue[Attempt | None] = queue.SimpleQueue()
@@ -95,6 +97,7 @@ class Engine:
         # A wait without an end would keep signals from Python.
         while not self._stop.wait(0.1):
             self._end_late_attempts()
+            self._transactions.close(after=IDLE)
         for thread in threads:
             thread.join()
         self._drain()
@@ -105,6 +108,7 @@ class Engine:
         self._loop.call_soon_threadsafe(self._loop.stop)
         loop.join()
         self._loop.close()
+        self._transactions.close()
         if server is not None:
             server.shutdown()
             server.server_close()
@@ -206,7 +210,9 @@ class Engine:
         attempts = []
         for job in jobs:
             handler = self._handlers[job.kind]
-            context = Context.starting(job, handler.deadline, self._conninfo, self._lease)
+            context = Context.starting(
+                job, handler.deadline, self._conninfo, self._lease, self._transactions
+            )
             attempts.append(Attempt(job, handler, context))
         self._held.add(attempts)
         for attempt in attempts:

@@ -12,6 +12,7 @@ from typing import Any
 
 from .attempt import Context, Ended, run_sync
 from .handlers import Handler
+from .transactions import IDLE, Transactions
 
 _spawn = multiprocessing.get_context("spawn")
 
@@ -99,8 +100,10 @@ def _serve(pipe: Connection, conninfo: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     parent = os.getppid()
+    transactions = Transactions(conninfo)
     while os.getppid() == parent:
         if not pipe.poll(1):
+            transactions.close(after=IDLE)
             continue
         try:
             handler, job, seconds = pipe.recv()
@@ -109,5 +112,5 @@ def _serve(pipe: Connection, conninfo: str) -> None:
         except Exception as error:
             pipe.send(Ended("fail", error=f"the handler can't be imported: {error}", is_permanent=True))
             continue
-        context = Context.starting(job, timedelta(seconds=seconds), conninfo, _Reports(pipe))
+        context = Context.starting(job, timedelta(seconds=seconds), conninfo, _Reports(pipe), transactions)
         pipe.send(run_sync(handler, context))

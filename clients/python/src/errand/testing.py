@@ -19,6 +19,7 @@ from .calls import as_json, run
 from .connections import connect
 from .engine import pull_call, pulled, register
 from .jobs import Seconds, interval
+from .transactions import Transactions
 from .worker import Worker
 
 _DUE = """
@@ -147,7 +148,9 @@ class TestQueue:
 
     def _run(self, connection: psycopg.Connection, job: PulledJob) -> Ran:
         handler = self.worker.handlers[job.kind]
-        context = Context.starting(job, handler.deadline, self.conninfo, _Reports())
+        context = Context.starting(
+            job, handler.deadline, self.conninfo, _Reports(), Transactions(self.conninfo, keeps=False)
+        )
         end = asyncio.run(run_coroutine(handler, context)) if handler.is_async else run_sync(handler, context)
         if end.verb is not None:
             run(connection, told(end.verb, [job.token], [end]))
