@@ -25,7 +25,7 @@ begin
     if tokens is null then
         raise exception '%: tokens: expected an array, got null', context using errcode = 'ER422';
     elsif context in ('snooze', 'wait_for') and (delays is null or array_position(delays, null) is not null) then
-        raise exception '%: %: expected one for each token, got null', context,
+        raise exception '%: %: expected an interval for each token, got null', context,
             case context when 'snooze' then 'delays' else 'timeouts' end using errcode = 'ER422';
     end if;
     problem := case
