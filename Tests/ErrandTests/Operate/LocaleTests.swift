@@ -15,6 +15,9 @@ import Testing
         ("(errand_internal.cron_read('@MIDNIGHT')).hours", "[0]"),
         ("errand_internal.schedule_interval('EVERY 5 MINUTES')", "00:05:00"),
         ("errand.enqueue('image_compression', queue => 'images') is null", "false"),
+        // In its order a semicolon comes before a colon.
+        ("errand.set_limit('a', 0) is null", "false"), ("(errand.enqueue('noop', limit_key => 'a')).state", "parked"),
+        ("errand.set_limit('a', 1) is null", "false"), ("errand_internal.limits_with_room()", #"["a"]"#),
     ]
 
     @Test("secrets are masked, and schedules and kinds are read, in a database whose locale is Turkish")
