@@ -57,7 +57,8 @@ def commit_in_memory(connection: psycopg.Connection) -> None:
 
 
 def keep_running(
-    conninfo: str, what: str, body: Callable[[psycopg.Connection], None], over: threading.Event
+    conninfo: str, what: str, body: Callable[[psycopg.Connection], None], over: threading.Event,
+    longest_pause: float = 5,
 ) -> None:
     """Runs a part of a worker on a connection of its own, and anew after a failure, until it is over."""
     pause = 0.1
@@ -72,7 +73,7 @@ def keep_running(
             log.error("%s: %s", what, error)
         except Exception:
             log.exception("%s failed", what)
-        pause = 0.1 if time.monotonic() - began > 5 else min(pause * 2, 5)
+        pause = 0.1 if time.monotonic() - began > 5 else min(pause * 2, longest_pause)
         if not over.is_set():
             over.wait(pause)
 

@@ -11,9 +11,9 @@
 -- held for 30 s, and that two checks a quarter of the lease apart don't find in running, is taken back, and its attempt
 -- isn't counted. label is the worker's name for people, else the session's application_name.
 --
--- With running => null the call says nothing about what the worker holds: it checks nothing, returns an empty lost, and
--- doesn't extend the lease. That is for a worker which calls errand.renew on another connection meanwhile. A new
--- worker_id still says that all jobs of the old one are lost.
+-- With running => null the call says nothing about what the worker holds: it checks nothing, and returns an empty lost.
+-- That is for a worker which calls errand.renew on another connection meanwhile. A new worker_id still says that all
+-- jobs of the old one are lost.
 --
 -- Returns a row for each job, or one row without a job, with id null. worker_id and lost are the same in all rows. lost
 -- has the tokens of running that are the worker's no more, as after errand.cancel: stop them, their outcomes change

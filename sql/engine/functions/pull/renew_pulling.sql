@@ -1,5 +1,5 @@
 -- renew_pulling: extends the lease of a worker that pulls. Returns its row, and the tokens of running that are the
--- worker's no more. With running null it changes and checks nothing but what it is told anew.
+-- worker's no more. With running null nothing is checked.
 --
 -- Without such a worker, queues registers one. Its kinds begin with the marks that other workers of these kinds have
 -- stored: errand_internal.known_marks. Each quarter of the lease the jobs that it holds are compared with running
@@ -46,7 +46,7 @@ begin
     end if;
     lost := '{}';
     is_due := (
-        (running is null or own.heartbeat_at between now() - own.heartbeat_interval and now())
+        own.heartbeat_at between now() - own.heartbeat_interval and now()
         and (renew_pulling.queues is null or (own.queues, own.kinds, own.lease)
             = (renew_pulling.queues, renew_pulling.kinds, coalesce(renew_pulling.lease, own.lease)))
         and own.server_start = started) is not true;
@@ -91,8 +91,7 @@ begin
     end if;
     -- A worker whose row another session has locked keeps its lease: no other session can end it meanwhile.
     update errand.worker
-    set heartbeat_at = case when renew_pulling.running is null then worker.heartbeat_at else now() end,
-        running = coalesce(cardinality(ids), worker.running), unnamed = own.unnamed,
+    set heartbeat_at = now(), running = coalesce(cardinality(ids), worker.running), unnamed = own.unnamed,
         lease = coalesce(renew_pulling.lease, worker.lease),
         heartbeat_interval = coalesce(renew_pulling.lease, worker.lease) / 4,
         queues = coalesce(renew_pulling.queues, worker.queues), kinds = coalesce(renew_pulling.kinds, worker.kinds),
