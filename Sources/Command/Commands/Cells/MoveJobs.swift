@@ -9,8 +9,8 @@ struct MoveJobs: AsyncParsableCommand {
         discussion: """
             errand cells move images 1 3
 
-            Jobs keep their ids. Those with a unique key or a limit stay, and so do running ones. It may be killed at \
-            any point: call it again, and it goes on where it stopped.
+            Jobs keep their ids. Those with a unique key, a limit or a signal stay, so do running ones. It may be \
+            killed at any point: call it again, and it goes on where it stopped.
             """)
 
     @Argument(help: "The queue.")

@@ -1,7 +1,8 @@
 -- move_out_v1: the first step of a move: takes a batch of a queue's waiting jobs out of this cell, and keeps them in
 -- errand.outgoing until errand_internal.move_done_v1. Returns how many it took; 0 means that none is left.
 --
--- Jobs with a unique key or a limit stay, since the key says in which cell they are. So do running jobs, and those that
+-- Jobs with a unique key or a limit stay, since the key says in which cell they are. So do jobs that wait for a signal
+-- or have got one: it is in this cell, and its id may be another one's there. So do running jobs, and those that
 -- another session has locked. Most urgent and oldest ones first, those behind `after` (priority and position) only.
 -- Raises ER409 if the batch exists.
 create or replace function errand_internal.move_out_v1(
@@ -34,6 +35,7 @@ begin
             where job.queue = move_out_v1.queue and priority = level
                 and queue_position > case when level = after_priority then after_position else 0 end
                 and state = 'available' and unique_key is null and limit_key is null
+                and (options ? 'signal') is not true
             order by queue_position
             limit max_jobs - jobs
             for update skip locked
@@ -51,6 +53,7 @@ begin
             from errand.job
             where job.queue = move_out_v1.queue and queue_position is null and state in ('scheduled', 'parked')
                 and unique_key is null and limit_key is null
+                and (options ? 'signal') is not true and starts_with(parked_for, 'signal:') is not true
             limit max_jobs - jobs
             for update skip locked);
         jobs := jobs + cardinality(part);
