@@ -248,6 +248,25 @@ private struct Approval: JobHandler {
         }
     }
 
+    @Test("an erased user's signals leave no name behind")
+    func erasedNames() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await ManualWorker(database)
+            let later = try await database.query("select now() + interval '1 hour'").scalar(Timestamp.self)
+            _ = try await database.query(
+                "select errand.enqueue('noop', subject => 'ada') from generate_series(1, 2)")
+            try await worker.end(worker.claim(2), as: { .waiting($0, for: "ada", until: later, by: nil) })
+            _ = try await database.query("select errand.signal('ada')")
+            _ = try await database.query("select errand.cancel(array[min(id)], 'not wanted') from errand.job")
+            #expect(try await database.text("select max(options #>> '{signal,name}') from errand.job") == "ada")
+            try await worker.end(worker.claim(1), as: { .waiting($0, for: "ada/2", until: later, by: nil) })
+            _ = try await database.query("select errand_internal.erase_subject('ada', 'asked to')")
+            #expect(try await database.count("from errand.history where options ? 'signal'") == 0)
+            #expect(try await database.count("from errand.signal_wait") == 0)
+            #expect(try await database.count("from errand.signal") == 0)
+        }
+    }
+
     @Test("a move to another cell leaves jobs here that wait for a signal or have got one")
     func cells() async throws {
         try await withTestDatabase { database, _ in

@@ -1,5 +1,5 @@
--- blank_jobs: blanks ended jobs: payload, keys, tags, progress, errors, result and subject. For functions of apps; no
--- role may call it.
+-- blank_jobs: blanks ended jobs: payload, keys, tags, progress, errors, result, subject and the names of signals. For
+-- functions of apps; no role may call it.
 --
 -- reason replaces that of the jobs, and of operators' actions that changed no other jobs. Who did what and when stays
 -- in errand.audit. Returns the number of changed rows.
@@ -17,7 +17,7 @@ begin
         set payload = case when payload is not null then '{}'::jsonb end,
             attempts = errand_internal.without_errors(attempts),
             output = null, reason = case when reason is not null then $2 end, unique_key = null, tags = null,
-            limit_key = null, subject = null
+            limit_key = null, subject = null, options = options - 'signal'
         where id = any ($1)
         returning id, payload_day
     ),
@@ -28,6 +28,8 @@ begin
     )
     select count(*) into changed from blanked;
     delete from errand.progress where job_id = any ($1);
+    -- A row may outlive its wait.
+    delete from errand.signal_wait where job_id = any ($1);
     update errand.past_failure set error = 'erased', fingerprint = 'erased', subject = null
     where job_id = any ($1) and error <> 'erased';
     get diagnostics part = row_count;
