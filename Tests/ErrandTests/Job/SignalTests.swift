@@ -232,6 +232,28 @@ private struct Approval: JobHandler {
         }
     }
 
+    @Test("a SQL function never gets a signal of the enqueue; a payload without room for one fails instead of waiting")
+    func forgedInSQL() async throws {
+        try await withFunctionApp { app, database in
+            try await app.handle(
+                "ask",
+                """
+                if payload -> 'signal' is null then return errand.outcome_wait('reply', '1 hour'); end if;
+                return errand.outcome_done(payload);
+                """)
+            try await app.act("select errand.enqueue('ask', '{\"signal\": {\"name\": \"reply\", \"payload\": {}}}')")
+            try await app.act("select errand.enqueue('ask', '[1]')")
+            try await withFunctionWorker(of: database) {
+                try await database.waits(for: "exists (select from errand.job where parked_for = 'signal:reply')")
+                try await database.waits(for: "exists (select from errand.failed)")
+            }
+            #expect(try await database.count("from errand.job where payload ? 'signal'") == 1)
+            #expect(
+                try await database.text("select attempts -> -1 ->> 'error' from errand.failed")
+                    == "payload: expected an object, which gets the signal, got array (ER422)")
+        }
+    }
+
     @Test("an erased user's waits and signals go with the jobs")
     func erased() async throws {
         try await withTestDatabase { database, _ in

@@ -6,6 +6,8 @@
 --       return errand.outcome_wait('approval/17', interval '2 days');
 --   end if;
 --
+-- The payload has to be an object. What was enqueued as its "signal" doesn't reach the function.
+--
 -- by is the role whose members may send it, by default the login that the job belongs to; errand_ops may always.
 -- errand: for enqueuer
 -- errand: topic handlers

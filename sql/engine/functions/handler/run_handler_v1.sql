@@ -45,6 +45,8 @@ begin
             case
                 when existing.options ? 'signal'
                     then payload || jsonb_build_object('signal', errand_internal.signal_of(existing.options))
+                -- Whoever enqueues a job can't pretend that its signal has come.
+                when jsonb_typeof(payload) = 'object' then payload - 'signal'
                 else payload
             end,
             (select progress.state from errand.progress where progress.job_id = existing.id);
@@ -61,6 +63,9 @@ begin
         elsif outcome not in ('succeeded', 'snoozed', 'waiting', 'cancelled', 'failed', 'again') then
             raise exception 'outcome: expected succeeded, snoozed, waiting, cancelled, failed or again, got %',
                 quote_literal(left(outcome, 120)) using errcode = 'ER422';
+        elsif outcome = 'waiting' and jsonb_typeof(payload) <> 'object' then
+            raise exception 'payload: expected an object, which gets the signal, got %', jsonb_typeof(payload)
+                using errcode = 'ER422';
         elsif errand_internal.output_problem(result.state) is not null then
             raise exception 'state: %', errand_internal.output_problem(result.state) using errcode = 'ER413';
         end if;
