@@ -165,6 +165,38 @@ private struct Approval: JobHandler {
         }
     }
 
+    @Test("a job that waits for the same name again, while its old wait is removed, keeps the new one")
+    func again() async throws {
+        try await withTestDatabase { database, _ in
+            _ = try await database.query("select errand.enqueue('noop') from generate_series(1, 2)")
+            try await database.execute(
+                """
+                insert into errand.signal_wait (job_id, until, name)
+                select id, now() + interval '1 hour', 'again' from errand.job
+                """)
+            // As another session would between the reading of both waits and the removal of the second one.
+            try await database.execute(
+                """
+                create function public.wait_again() returns trigger language plpgsql as $$
+                begin
+                    update errand.job set state = 'parked', queue_position = null, parked_for = 'signal:again'
+                    where id > old.job_id;
+                    return old;
+                end
+                $$
+                """)
+            try await database.execute(
+                """
+                create trigger wait_again before delete on errand.signal_wait
+                for each row execute function public.wait_again()
+                """)
+            try await database.execute("select errand_internal.release_waits(array_agg(id)) from errand.job")
+            #expect(
+                try await database.count(
+                    "from errand.signal_wait join errand.job on id = job_id where parked_for = 'signal:again'") == 1)
+        }
+    }
+
     @Test("waits and signals in random order and overlap: none is missed")
     func random() async throws {
         let count = Hardness.isFull ? 10_000 : 300

@@ -53,6 +53,9 @@ begin
         where ctid = any (array(
             select old.ctid from errand.signal_wait as old
             where old.job_id = waits.job_id and old.name = waits.name
+                -- Since the query above the job may have begun to wait for the same name again.
+                and not exists (
+                    select from errand.job where job.id = old.job_id and parked_for = 'signal:' || old.name)
             for update skip locked));
     end loop;
     if released > 0 then
