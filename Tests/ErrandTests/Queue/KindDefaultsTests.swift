@@ -34,6 +34,8 @@ private struct MailHandler: JobHandler {
             _ = try await ManualWorker(database, kinds: registered, queue: "mail")
             #expect(try await notices() == 0)
             #expect(try await database.count("from errand.job") == 3)
+            _ = try await database.query("select errand.drain_worker(max(id), 'its host restarts') from errand.worker")
+            #expect(try await notices() == 2)
         }
     }
 
