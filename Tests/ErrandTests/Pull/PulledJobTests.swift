@@ -109,7 +109,7 @@ import Testing
                     from errand.job
                     where id in (1, 5)
                     order by id
-                    """) == "1|scheduled|360\n5|available|-360")
+                    """) == "1|scheduled|360\n5|available|0")
             #expect(
                 try await database.text("select id, error, attempt from errand.failed order by id")
                     == "3|c|1\n4|d|1")

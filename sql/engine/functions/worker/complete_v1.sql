@@ -79,11 +79,12 @@ begin
             guards_began := coalesce(guards_began, clock_timestamp());
             asked := asked + 1;
         end if;
-        -- 4,000 days are too long already, and more may be no time at all.
+        -- 4,000 days are too long already, and more may be no time at all. A job that is due in the past looks late.
         due := coalesce(
             result.due,
             now() + case
-                when result.delay_ms is not null then least(result.delay_ms, 345600000000) * interval '1 millisecond'
+                when result.delay_ms is not null
+                    then least(greatest(result.delay_ms, 0), 345600000000) * interval '1 millisecond'
                 when result.outcome = 'retried' then errand_internal.retry_delay(existing.kind, existing.attempt)
                 else interval '0'
             end);
