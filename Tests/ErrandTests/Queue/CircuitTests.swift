@@ -122,6 +122,22 @@ import Testing
         }
     }
 
+    @Test("so has a probe that waits for a signal: the circuit doesn't stay open meanwhile")
+    func waitingProbe() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await ManualWorker(database, kinds: Self.kinds)
+            try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 3))
+            try await worker.end(worker.claim(3), as: down)
+            try await database.execute("update errand.circuit set until = now()")
+            try await database.promote()
+            let later = try await database.query("select now() + interval '1 hour'").scalar(Timestamp.self)
+            let probe = try await worker.claim(10)
+            #expect(probe.count == 1)
+            try await worker.end(probe) { .waiting($0, for: "approval", until: later, by: nil) }
+            #expect(try await database.count("from errand.circuit where opened_at is null and failures = 0") == 1)
+        }
+    }
+
     @Test("a circuit that no job is left to probe closes when a probe is due", arguments: ["parked", "available"])
     func nothingToProbe(state: String) async throws {
         try await withTestDatabase { database, _ in

@@ -1,5 +1,6 @@
--- probes_snoozed: closes the circuits that these jobs have probed. A probe that is snoozed has run without finding its
--- service down. Without this, a job that always snoozes before its end would never close the circuit.
+-- probes_snoozed: closes the circuits that these jobs have probed. A probe that is snoozed, or waits for a signal, has
+-- run without finding its service down. Without this, a job that always snoozes before its end would never close the
+-- circuit, and one that waits would keep it open for as long.
 --
 -- Maintenance locks a circuit's row for a moment. If another session locks it for more than 100 ms, the circuit
 -- stays open until the next probe.

@@ -6,7 +6,8 @@
 --   snoozed    the same, but the attempt is not counted and nothing is recorded; closes the circuit that it probed
 --   released   handed back: not counted, and the job keeps its position
 --   parked     waits for its circuit, not counted; the error is the finding; due = time of the next probe
---   waiting    waits for a signal, not counted; the output is {"for", "by"}: errand_internal.wait_for_signal
+--   waiting    waits for a signal, not counted; closes the circuit that it probed; the output is {"for", "by"}:
+--              errand_internal.wait_for_signal
 --   failed     to errand.failed, with its error; so is a retried job on its last attempt
 --   cancelled  to the history, with its error as the reason
 --   obsolete   the same: the job was no longer wanted when it was done
@@ -97,7 +98,7 @@ begin
                 '%s: expected at most 10 years from now, got %s', result.outcome, due));
             result.outcome := 'failed';
         end if;
-        if result.outcome = 'snoozed' then
+        if result.outcome in ('snoozed', 'waiting') then
             snoozed := snoozed || result.id;
         end if;
         if result.outcome in ('retried', 'failed') then
