@@ -4,7 +4,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from errand import Errand, Snooze, Worker
+from errand import Context, Errand, Snooze, Wait, Worker
 from errand.testing import TestQueue
 
 shop = Worker()
@@ -21,6 +21,13 @@ async def remind(payload: dict[str, Any]) -> str:
     if payload.get("early"):
         raise Snooze(60)
     return "reminded"
+
+
+@shop.job("ask", queue="mail")
+def ask(payload: dict[str, Any], context: Context) -> Any:
+    if context.signal is None:
+        raise Wait("answer", timeout=3600)
+    return context.signal.payload if context.signal.has_come else "nobody answered"
 
 
 @pytest.fixture
@@ -50,6 +57,23 @@ def test_within_a_time_retries_run_too(queue: TestQueue, errand: Errand) -> None
     queue.expect_enqueued("another_kind")
     with queue.empty():
         queue.expect_enqueued("another_kind", count=0)
+
+
+def test_within_a_time_waits_for_signals_end_too(queue: TestQueue, errand: Errand) -> None:
+    errand.enqueue(ask)
+    assert [ran.outcome for ran in queue.drain(within=3500)] == ["waiting"]
+    [ran] = queue.drain(within=3700)
+    assert (ran.outcome, ran.output) == ("succeeded", '"nobody answered"')
+
+
+def test_signals_of_one_test_do_not_come_in_the_next(queue: TestQueue, errand: Errand) -> None:
+    for answer in ("yes", "no"):
+        with queue.empty():
+            errand.enqueue(ask, follow=True)
+            assert [ran.outcome for ran in queue.drain()] == ["waiting"]
+            assert errand.signal("answer", answer)
+            [ran] = queue.drain()
+            assert ran.output == f'"{answer}"'
 
 
 def test_a_job_that_enqueues_itself_for_ever_is_stopped(queue: TestQueue, errand: Errand, app: str) -> None:

@@ -29,6 +29,21 @@ _DUE = """
         and not exists (select from errand.queue as known where known.name = queue and known.paused_at is not null)
 """
 
+#: Jobs for later, and those whose time to wait for a signal ends.
+_NEXT_DUE = """
+    select min(due) - now()
+    from (
+        select run_at as due
+        from errand.job
+        where kind = any (%(kinds)s) and state = 'scheduled' and isfinite(run_at)
+        union all
+        select until
+        from errand.signal_wait as waits
+        join errand.job on id = job_id and parked_for = 'signal:' || waits.name
+        where kind = any (%(kinds)s)
+    ) as next
+"""
+
 _ADVANCE = (
     """
     update errand.job
@@ -50,7 +65,7 @@ class Ran:
     """An attempt that a drain has made."""
 
     job: PulledJob
-    #: succeeded, retried, failed, snoozed or released.
+    #: succeeded, retried, failed, snoozed, waiting or released.
     outcome: str
     error: str | None
     #: What the handler returned, as JSON.
@@ -135,7 +150,7 @@ class TestQueue:
 
     @contextlib.contextmanager
     def empty(self) -> Iterator[None]:
-        """Removes all jobs before and after a test."""
+        """Removes all jobs and signals before and after a test."""
         self._clear()
         try:
             yield
@@ -144,7 +159,12 @@ class TestQueue:
 
     def _clear(self) -> None:
         with connect(self.conninfo, "errand test") as connection:
-            connection.execute("truncate errand.job, errand.failed, errand.history, errand.limit_slot, errand.claim")
+            connection.execute(
+                """
+                truncate errand.job, errand.failed, errand.history, errand.limit_slot, errand.claim, errand.signal,
+                    errand.signal_wait, errand.signal_check
+                """
+            )
 
     def _run(self, connection: psycopg.Connection, job: PulledJob) -> Ran:
         handler = self.worker.handlers[job.kind]
@@ -158,8 +178,7 @@ class TestQueue:
 
     def _pass(self, connection: psycopg.Connection, kinds: list[str], rest: timedelta) -> timedelta | None:
         """Lets time pass until the next job is due. None if none is due within the rest."""
-        query = "select min(run_at) - now() from errand.job where kind = any (%s) and state = 'scheduled'"
-        row = connection.execute(query, [kinds]).fetchone()
+        row = connection.execute(_NEXT_DUE, {"kinds": kinds}).fetchone()
         until: timedelta | None = row[0] if row else None
         if until is None or until > rest:
             return None
