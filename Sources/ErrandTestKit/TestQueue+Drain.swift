@@ -109,9 +109,17 @@ extension TestQueue {
         let next = try await database.query(
             Statement(
                 """
-                select ceil(extract(epoch from min(run_at) - now()) * 1000000)::bigint
-                from errand.job
-                where state = 'scheduled' and kind = any ($1) and isfinite(run_at)
+                select ceil(extract(epoch from min(due) - now()) * 1000000)::bigint
+                from (
+                    select run_at as due
+                    from errand.job
+                    where state = 'scheduled' and kind = any ($1) and isfinite(run_at)
+                    union all
+                    select until
+                    from errand.signal_wait as waits
+                    join errand.job on id = job_id and parked_for = 'signal:' || waits.name
+                    where kind = any ($1)
+                ) as next
                 """, [kinds])
         ).scalar(Int64?.self)
         guard rest > .zero, let next, .microseconds(next) <= rest else { return false }

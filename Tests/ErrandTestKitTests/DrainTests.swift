@@ -44,6 +44,18 @@ import Testing
         }
     }
 
+    @Test("the end of a wait for a signal is a due time too")
+    func waits() async throws {
+        let handler = LetterHandler { _, context in
+            context.signal == nil ? .wait(for: "answer", until: context.createdAt + .seconds(3600)) : .done
+        }
+        try await withTestQueue([handler]) { test in
+            try await test.queue.enqueue(Letter(to: "somebody"))
+            #expect(try await test.drain(within: .seconds(3500)).outcomes == [.waiting])
+            #expect(try await test.drain(within: .seconds(3700)).outcomes == [.succeeded])
+        }
+    }
+
     @Test("time that isn't enough for a retry doesn't pass")
     func tooLittleTime() async throws {
         let handler = LetterHandler { _, _ in .retry(after: .seconds(60), reason: "busy") }
