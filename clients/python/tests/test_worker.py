@@ -168,6 +168,23 @@ def test_a_job_may_be_completed_in_a_transaction_of_the_handlers(
     assert "no longer" not in caplog.text
 
 
+def test_a_report_that_cannot_be_stored_is_left_out(
+    errand: Errand, db: psycopg.Connection, running: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    reporting = Worker(poll=0.2)
+
+    @reporting.job("odd_report", queue="py2", deadline=30)
+    def report(payload: Any, context: Any) -> str:
+        context.report(0.5, "\x00")
+        while "can't be stored" not in caplog.text and not context.is_stopped:
+            context._stop.wait(0.05)
+        return "reported"
+
+    with running(reporting):
+        assert errand.enqueue(report, follow=True).result(30) == "reported"
+    assert "lease failed" not in caplog.text
+
+
 def test_progress_is_seen(errand: Errand, db: psycopg.Connection, running: Any) -> None:
     with running(fresh()):
         job = errand.enqueue(sleep, {"seconds": 0}, follow=True)
@@ -330,3 +347,5 @@ def test_a_job_waits_for_a_signal(errand: Errand, other: str, db: psycopg.Connec
             "has_come": False, "payload": None, "attempt": 1}
         with pytest.raises(JobFailed, match="expected a role"):
             errand.enqueue(approve, {"for": "x", "by": "no such role"}, follow=True).result(30)
+        with pytest.raises(JobFailed, match="signal: expected a name, got {}"):
+            errand.enqueue(approve, {"for": {}}, follow=True, max_attempts=1).result(30)

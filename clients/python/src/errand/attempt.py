@@ -157,7 +157,10 @@ class Context:
 
     def report(self, progress: float | None = None, message: str | None = None, output: Any = None) -> None:
         """How far the job is, from 0 to 1, for those who follow it. Written once a second at most."""
-        self.reports.report(self.job.token, progress, message, None if output is None else as_json(output, "output"))
+        self.reports.report(
+            self.job.token, None if progress is None else float(progress), None if message is None else str(message),
+            None if output is None else as_json(output, "output"),
+        )
 
     @contextlib.contextmanager
     def transaction(self, output: Any = None) -> Iterator[psycopg.Connection]:

@@ -33,6 +33,10 @@ class Wait(Outcome):
     """
 
     def __init__(self, signal: str, timeout: Seconds, by: str | None = None) -> None:
+        # Here it fails this attempt. The writer would fail with it again and again, for all jobs of the worker.
+        for name, value in {"signal": signal, "by": "" if by is None else by}.items():
+            if not isinstance(value, str):
+                raise TypeError(f"{name}: expected a name, got {value!r}")
         self.signal = signal
         self.timeout = interval(timeout)
         self.by = by

@@ -10,6 +10,7 @@ import psycopg
 
 from .calls import Call, run
 from .connections import commit_in_memory, keep_running
+from .errors import Invalid
 from .held import Held
 
 log = logging.getLogger("errand")
@@ -94,4 +95,8 @@ class Lease:
                 "token": ("text", token), "progress": ("double precision", progress), "message": ("text", message),
                 "output": ("jsonb", output),
             }
-            run(connection, Call("errand.report", "*", arguments))
+            try:
+                run(connection, Call("errand.report", "*", arguments))
+            except (psycopg.DataError, Invalid) as error:
+                # It has what PostgreSQL can't store, as a NUL.
+                log.warning("a report can't be stored: %s", type(error).__name__)
