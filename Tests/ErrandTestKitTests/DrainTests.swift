@@ -47,7 +47,7 @@ import Testing
     @Test("the end of a wait for a signal is a due time too")
     func waits() async throws {
         let handler = LetterHandler { _, context in
-            context.signal == nil ? .wait(for: "answer", until: context.createdAt + .seconds(3600)) : .done
+            context.signal == nil ? .wait(for: "decision", until: context.createdAt + .seconds(3600)) : .done
         }
         try await withTestQueue([handler]) { test in
             try await test.queue.enqueue(Letter(to: "somebody"))

@@ -26,8 +26,8 @@ async def remind(payload: dict[str, Any]) -> str:
 @shop.job("ask", queue="mail")
 def ask(payload: dict[str, Any], context: Context) -> Any:
     if context.signal is None:
-        raise Wait("answer", timeout=3600)
-    return context.signal.payload if context.signal.has_come else "nobody answered"
+        raise Wait("decision", timeout=3600)
+    return context.signal.payload if context.signal.has_come else "nobody decided"
 
 
 @pytest.fixture
@@ -63,17 +63,17 @@ def test_within_a_time_waits_for_signals_end_too(queue: TestQueue, errand: Erran
     errand.enqueue(ask)
     assert [ran.outcome for ran in queue.drain(within=3500)] == ["waiting"]
     [ran] = queue.drain(within=3700)
-    assert (ran.outcome, ran.output) == ("succeeded", '"nobody answered"')
+    assert (ran.outcome, ran.output) == ("succeeded", '"nobody decided"')
 
 
 def test_signals_of_one_test_do_not_come_in_the_next(queue: TestQueue, errand: Errand) -> None:
-    for answer in ("yes", "no"):
+    for choice in ("yes", "no"):
         with queue.empty():
             errand.enqueue(ask, follow=True)
             assert [ran.outcome for ran in queue.drain()] == ["waiting"]
-            assert errand.signal("answer", answer)
+            assert errand.signal("decision", choice)
             [ran] = queue.drain()
-            assert ran.output == f'"{answer}"'
+            assert ran.output == f'"{choice}"'
 
 
 def test_a_job_that_enqueues_itself_for_ever_is_stopped(queue: TestQueue, errand: Errand, app: str) -> None:

@@ -45,7 +45,7 @@ begin
             case
                 when existing.options ? 'signal'
                     then payload || jsonb_build_object('signal', errand_internal.signal_of(existing.options))
-                -- Whoever enqueues a job can't pretend that its signal has come.
+                -- A login that enqueues a job can't pretend that its signal has come.
                 when jsonb_typeof(payload) = 'object' then payload - 'signal'
                 else payload
             end,
