@@ -264,6 +264,20 @@ private struct Approval: JobHandler {
         }
     }
 
+    @Test("a SQL function's wait without a timeout fails its job, which would run on as if the time were over")
+    func timeoutInSQL() async throws {
+        try await withFunctionApp { app, database in
+            try await app.handle("ask", "return errand.outcome_wait('reply', null);")
+            try await app.act("select errand.enqueue('ask')")
+            try await withFunctionWorker(of: database) {
+                try await database.waits(for: "exists (select from errand.failed)")
+            }
+            #expect(
+                try await database.text("select attempts -> -1 ->> 'error' from errand.failed")
+                    == "timeout: expected an interval, got null (ER422)")
+        }
+    }
+
     @Test("a SQL function never gets a signal of the enqueue; a payload without room for one fails instead of waiting")
     func forgedInSQL() async throws {
         try await withFunctionApp { app, database in
