@@ -121,7 +121,7 @@ import Testing
                         "failed: failed never",
                         "large: failed output: expected at most 262144 bytes as text, got 300002 (ER413)",
                         "null: succeeded ", "raise: scheduled 1 broken (P0001)", "snoozed: scheduled 0 ",
-                        "unknown: failed outcome: expected succeeded, snoozed, cancelled, failed or again, got 'lost' (ER422)",
+                        "unknown: failed outcome: expected succeeded, snoozed, waiting, cancelled, failed or again, got 'lost' (ER422)",
                         "value: failed division by zero (22012)",
                     ].joined(separator: "; "))
             #expect(

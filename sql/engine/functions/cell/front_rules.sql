@@ -45,7 +45,8 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('audit', 'union', 'order by done_at desc limit 1000'),
             ('schedule_ticks', 'union', 'order by tick desc limit 1000'),
             ('outcome_done', 'own', ''), ('outcome_again', 'own', ''), ('outcome_snooze', 'own', ''),
-            ('outcome_cancel', 'own', ''), ('outcome_fail', 'own', ''),
+            ('outcome_cancel', 'own', ''), ('outcome_fail', 'own', ''), ('outcome_wait', 'own', ''),
+            ('signal', 'all', 'bool_or(value)'),
             ('migration', 'own', ''),
             ('script', 'own', ''),
             ('upgrade', 'own', '')
