@@ -72,6 +72,19 @@ def test_what_handlers_return_and_raise(mode: Any, errand: Errand, db: psycopg.C
     assert dict(counted)["failed"] >= 6
 
 
+def test_no_deadline_counts_the_start_of_a_process(
+    errand: Errand, db: psycopg.Connection, running: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slow_module.py").write_text(
+        "import time\nfrom errand import Worker\nworker = Worker(poll=0.2, mode='processes')\ntime.sleep(1)\n"
+        "@worker.job('slow_module', deadline=0.5, max_attempts=1)\ndef handle(payload): return 'in time'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import slow_module  # type: ignore[import-not-found]
+
+    with running(slow_module.worker):
+        assert errand.enqueue(slow_module.handle, follow=True).result(30) == "in time"
+
+
 def test_a_crash_of_a_handlers_process_ends_its_attempt_alone(
     errand: Errand, db: psycopg.Connection, running: Any
 ) -> None:

@@ -146,6 +146,11 @@ class Context:
         """Whether the attempt is not to go on. A handler in a thread asks from time to time, or calls `check`."""
         return self._stop.is_set() or self.seconds_left <= 0
 
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether it was told to stop, whatever its deadline."""
+        return self._stop.is_set()
+
     def check(self) -> None:
         """Raises Stop if the attempt is not to go on."""
         if self.is_stopped:

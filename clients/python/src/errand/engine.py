@@ -246,6 +246,8 @@ class Engine:
         """One of the threads that run handlers; with processes, it has one of its own."""
         process = Process(self._conninfo) if self._worker.mode == "processes" else None
         while (attempt := self._threads.get()) is not None:
+            if process is not None:
+                process.prepare(attempt.handler)
             if not attempt.begin():
                 self._ended(attempt, Ended("release"))
                 continue

@@ -26,7 +26,8 @@ class Attempt:
 
     def begin(self) -> bool:
         """Marks it as running. False if it is not to begin any more."""
-        if self.is_lost or self.context.is_stopped:
+        # Its deadline begins now: what it has waited here doesn't count.
+        if self.is_lost or self.context.was_interrupted:
             return False
         self.began = time.monotonic()
         self.context.deadline = self.began + self.handler.deadline.total_seconds()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -14,6 +15,9 @@ from .attempt import Context, Ended, run_sync
 from .handlers import Handler
 from .transactions import IDLE, Transactions
 
+#: The most that the import of a handler's module takes before the deadline of an attempt counts it, in seconds.
+IMPORT = 60
+
 _spawn = multiprocessing.get_context("spawn")
 
 
@@ -25,6 +29,19 @@ class Process:
         self._lock = threading.Lock()
         self._process: Any = None
         self._pipe: Connection | None = None
+
+    def prepare(self, handler: Handler) -> None:
+        """Waits until there is a process that has imported the handler: no attempt's deadline is to count that."""
+        if self._process is not None and self._process.is_alive():
+            return
+        pipe = self._start()
+        # A failure is the attempt's: it comes again.
+        with contextlib.suppress(Exception):
+            pipe.send((handler, None, 0))
+            if pipe.poll(IMPORT):
+                pipe.recv()
+            else:
+                self.kill()
 
     def run(self, handler: Handler, context: Context) -> Ended:
         """Runs an attempt, and passes its reports on. The process is killed at the deadline."""
@@ -111,6 +128,9 @@ def _serve(pipe: Connection, conninfo: str) -> None:
             return
         except Exception as error:
             pipe.send(Ended("fail", error=f"the handler can't be imported: {error}", is_permanent=True))
+            continue
+        if job is None:
+            pipe.send(None)
             continue
         context = Context.starting(job, timedelta(seconds=seconds), conninfo, _Reports(pipe), transactions)
         pipe.send(run_sync(handler, context))
