@@ -56,6 +56,14 @@ def test_a_refused_start_is_one_line(
     assert why in said and said.count("\n") == 1
 
 
+def test_a_command_that_is_none_ends_with_64(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (["worker"], ["worker", "app.jobs", "--log", "LOUD"], ["walk"]):
+        with pytest.raises(SystemExit) as ended:
+            main(command)
+        assert ended.value.code == 64
+        assert capsys.readouterr().err.startswith("usage: ")
+
+
 def test_what_a_module_raises_is_seen_whole(here: Path) -> None:
     with pytest.raises(RuntimeError, match="at import"):
         main(["worker", "sample.fails"])

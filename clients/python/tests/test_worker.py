@@ -123,7 +123,8 @@ def test_transactions_share_sessions_but_nothing_else(
     errand: Errand, db: psycopg.Connection, running: Any
 ) -> None:
     sharing = Worker(concurrency=1, poll=0.2)
-    dirt = "set search_path = nowhere; create temp table dirt (); set default_transaction_isolation = 'serializable'; select pg_advisory_lock(42); listen dirt"
+    dirt = ("set search_path = nowhere; create temp table dirt (); select pg_advisory_lock(42); listen dirt; "
+            "set default_transaction_isolation = 'serializable'")
     seen = ("select pg_backend_pid(), current_setting('search_path'), to_regclass('pg_temp.dirt') is null, "
             "(select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()), "
             "(select count(*) from pg_listening_channels()), current_setting('transaction_isolation')")

@@ -7,6 +7,7 @@ import importlib
 import logging
 import os
 import sys
+from typing import NoReturn
 
 import psycopg
 
@@ -25,6 +26,12 @@ class Refused(Exception):
         self.code = code
 
 
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(COMMAND, f"{self.prog}: {message}\n")
+
+
 def main(arguments: list[str] | None = None) -> int:
     given = parse(arguments)
     logging.basicConfig(level=given.log, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -38,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m errand", description="Jobs on PostgreSQL")
+    parser = Parser(prog="python -m errand", description="Jobs on PostgreSQL")
     commands = parser.add_subparsers(required=True, metavar="worker")
     worker = commands.add_parser("worker", help="run the worker that a module defines")
     worker.add_argument("module", help="MODULE, such as app.jobs; MODULE:NAME if it has several workers")

@@ -201,7 +201,8 @@ class Context:
         self._require(await run_async(connection, self._done(output)))
 
     def _done(self, output: Any) -> Call:
-        return told("done", [self.job.token], [Ended("done", None if output is None else as_json(output, "output"))], "result")
+        end = Ended("done", None if output is None else as_json(output, "output"))
+        return told("done", [self.job.token], [end], "result")
 
     def _require(self, rows: list[Any]) -> None:
         if rows[0][0] != "completed":
