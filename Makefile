@@ -61,10 +61,10 @@ docs:    ## writes the parts of docs/sql.md and docs/apps/sql.md that are made f
 checks:  ## checks the rules that no test covers
 	@scripts/checks.sh
 
-dist:    ## packs the release programs: a tarball and a Debian package, in .errand/dist
+dist:    ## packs a tarball, a Debian package and the wheel for Python, in .errand/dist
 	@scripts/dist.sh
 
-dist-test: ## installs that package in a new Debian 12, runs its processes, and removes it; needs root
+dist-test: ## installs the package in a new Debian 12, runs its processes, and removes it; needs root
 	@scripts/checks/dist.sh
 
 release: ## enters what this commit has of the schema as released; NEXT=0.2.0 is the version after it

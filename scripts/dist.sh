@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dist.sh: packs the release programs into a tarball and a Debian package, checks the package with lintian, and prints
-# both paths.
+# dist.sh: packs the release programs into a tarball and a Debian package, and the Python client into a wheel, checks the
+# package with lintian, and prints the three paths.
 #
 #   dist.sh [FOLDER]     FOLDER has errand and errand-image already; without it, scripts/release.sh builds them
 #
@@ -87,6 +87,14 @@ chmod -R go-w,a+rX "$root/usr" "$root/lib"
 package=$out/errand_$version-1_$architecture.deb
 dpkg-deb --root-owner-group -Zxz "-z${DIST_LEVEL:-6}" --build "$root" "$package" > /dev/null
 
+# The wheel, from a copy: a build leaves files beside its sources.
+install -d "$work/python"
+cp -r clients/python/{src,README.md,pyproject.toml} LICENSE "$work/python/"
+rm -rf "$work"/python/src/*.egg-info
+python3 -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$out" "$work/python" >&2
+wheel=$out/errand_queue-$version-py3-none-any.whl
+[ -f "$wheel" ] || { echo "dist.sh: clients/python/pyproject.toml has another version than $version" >&2; exit 1; }
+
 # Errors fail; warnings are shown.
 lintian --fail-on error --tag-display-limit 0 "$package" >&2
-printf '%s\n' "$PWD/$out/$name.tar.gz" "$PWD/$package"
+printf '%s\n' "$PWD/$out/$name.tar.gz" "$PWD/$package" "$PWD/$wheel"

@@ -13,7 +13,7 @@
 #   failover   PostgreSQL's failover: Patroni, etcd and HAProxy, and tools for their networks
 #   clients    Python, Node.js and Go, for workers that pull jobs by SQL
 #   web        a browser, and what drives it
-#   dist       makers of the Debian package, and of a Debian to try it in
+#   dist       makers of the Debian package and of the wheel, and of a Debian to try them in
 set -euo pipefail
 
 packages=()
@@ -39,7 +39,7 @@ for group in "$@"; do
         failover)
             packages+=(patroni etcd-server haproxy python3-etcd python3-psycopg2 python3-dnspython iproute2 nftables) ;;
         dist)
-            packages+=(binutils dpkg-dev lintian debootstrap)
+            packages+=(binutils dpkg-dev lintian debootstrap python3-pip python3-venv)
             packages+=(libarchive-dev libpng-dev libpq-dev libqrencode-dev libssl-dev libvips-dev) ;;
         clients) packages+=(python3 python3-venv nodejs golang-go golang-github-lib-pq-dev) ;;
         web) packages+=(chromium chromium-driver fonts-dejavu-core python3 python3-venv) ;;

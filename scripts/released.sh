@@ -20,8 +20,16 @@ scripts() { git ls-files -- 'sql/**/migrations/*.sql' 'sql/**/functions/**/*_v[0
 # Rights, hidden columns and topics of help may change without a new version, so their lines don't count.
 hash_of() { sed '/^-- errand: \(for\|hides\|topic\) /d' "$1" | sha256sum | cut -d ' ' -f 1; }
 
+# The version of the program, and that of the Python client, which is the same.
+version() { sed -n 's/.*static let version = "\(.*\)"/\1/p' sql/engine/EngineSchema.swift; }
+python_version() { sed -n 's/^version = "\(.*\)"/\1/p' clients/python/pyproject.toml; }
+
 check() {
     local found=0 hash script
+    if [ "$(python_version)" != "$(version)" ]; then
+        echo "clients/python/pyproject.toml: expected version $(version), got $(python_version)"
+        found=1
+    fi
     while read -r hash script; do
         [ "$hash" != '#' ] || continue
         if [ ! -f "$script" ]; then
@@ -63,7 +71,7 @@ fix() {
 
 add() {
     local version next=$argument
-    version=$(sed -n 's/.*static let version = "\(.*\)"/\1/p' sql/engine/EngineSchema.swift)
+    version=$(version)
     [[ $next =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || { echo "released.sh add: expected the next version, such as 0.2.0" >&2; exit 64; }
     [ "$next" != "$version" ] && [ "$(printf '%s\n' "$version" "$next" | sort -V | tail -n 1)" = "$next" ] \
         || { echo "released.sh add: $next is not newer than $version" >&2; exit 64; }
@@ -78,6 +86,7 @@ add() {
     cat "$list.new" >> "$list"
     rm "$list.new"
     sed -i "s/\(static let version = \)\".*\"/\1\"$next\"/" sql/engine/EngineSchema.swift
+    sed -i "s/^version = \".*\"/version = \"$next\"/" clients/python/pyproject.toml
     echo "$version is recorded in $list, and the program is now $next: commit both, and tag HEAD v$version"
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# dist.sh: packs the release programs, then installs, runs, upgrades and removes the package in a new Debian 12.
+# dist.sh: packs the release programs, then installs, runs, upgrades and removes the package in a new Debian 12, and has
+# the Python client's wheel run a job in a new environment.
 #
 #   dist.sh [FOLDER]     FOLDER has errand and errand-image already; without it, they are built
 #
@@ -12,8 +13,7 @@ cd "$(dirname "$0")/../.."
 [ "$(id -u)" -eq 0 ] || { echo "dist.sh: only root may install a package in a Debian of its own" >&2; exit 69; }
 scripts/need.sh dist database deploy >&2
 packed=$(scripts/dist.sh "$@")
-tarball=$(head -1 <<< "$packed")
-package=$(tail -1 <<< "$packed")
+{ read -r tarball; read -r package; read -r wheel; } <<< "$packed"
 base=$PWD/.errand/dist/bookworm
 archives=$PWD/.errand/dist/archives
 root=$PWD/.errand/dist/trial
@@ -178,6 +178,29 @@ until_true "the scheduler reads the schedules" \
 listening() { sed -n 's/.*listening.*address=127\.0\.0\.1:\([0-9]*\).*/\1/p' "$server/web.log"; }
 for _ in $(seq 100); do [ -z "$(listening)" ] || break; sleep 0.1; done
 expect 0 "the web process is ready" curl -sf "http://127.0.0.1:$(listening)/readyz"
+
+python3 -m venv "$server/python"
+expect 0 "pip installs the wheel, with psycopg" \
+    "$server/python/bin/pip" install --quiet --disable-pip-version-check "${wheel}[binary]"
+expect 0 "its command starts" "$server/python/bin/python" -m errand worker --help
+expect 0 "it has the program's version" "$server/python/bin/python" -c "
+from importlib.metadata import version
+assert version('errand-queue') == '$version', version('errand-queue')"
+expect 0 "its worker runs a job" "$server/python/bin/python" -c "
+import threading
+from errand import Errand, Worker
+worker = Worker()
+@worker.job('dist_wheel', queue='dist_wheel')
+def handle(payload):
+    return payload
+thread = threading.Thread(target=worker.run, args=('$url',))
+thread.start()
+try:
+    with Errand('$url') as errand:
+        assert errand.enqueue(handle, [1], follow=True).result(60) == [1]
+finally:
+    worker.stop()
+    thread.join()"
 
 # SIGTERM to the program itself: it is the first process of its namespace, and a grandchild of the shell that waits.
 for pid in "${pids[@]}"; do kill -TERM "$(pgrep --parent "$(pgrep --parent "$pid")")"; done
