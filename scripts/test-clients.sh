@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # test-clients.sh [chaos SECONDS]: runs workers in Python, Node.js and Go, which pull jobs by SQL (Examples/pull), and
-# compares how each job ended with what is expected. Then the tests of the Python client. What they print is in
-# .errand/clients.
+# compares how each job ended with what is expected; then test-python.sh. What they print is in .errand/clients.
 #
 # With chaos, it kills workers of all sorts and the server at random for so long, and counts what was lost.
 set -euo pipefail
@@ -12,7 +11,7 @@ scripts/need.sh build database clients
 folder=.errand/clients
 mkdir -p "$folder"
 rm -f "$folder"/*.log
-packages=(psycopg[binary]==3.3.9 pytest asyncpg sqlalchemy greenlet django)
+packages=(psycopg[binary]==3.3.9)
 if [ "$(cat "$folder/venv/packages" 2> /dev/null)" != "${packages[*]}" ]; then
     python3 -m venv --clear "$folder/venv"
     "$folder/venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"
@@ -39,9 +38,6 @@ if [ "${1:-}" = chaos ]; then
         "$folder/venv/bin/python" Tests/Clients/chaos.py "$program/errand" "$folder" "$folder/chaos" "$2"
     exit
 fi
-# shellcheck disable=SC2016
-exec scripts/cluster.sh with --no-sync "$folder/cluster" bash -euo pipefail -c '
-    "$1/venv/bin/python" Tests/Clients/main.py "$ERRAND_BIN/errand" "$1"
-    cd clients/python
-    exec "../../$1/venv/bin/python" -m pytest --quiet -p no:cacheprovider
-' clients "$folder"
+scripts/cluster.sh with --no-sync "$folder/cluster" \
+    "$folder/venv/bin/python" Tests/Clients/main.py "$program/errand" "$folder"
+exec scripts/test-python.sh
