@@ -8,7 +8,8 @@ cd "$(dirname "$0")/.."
 scripts/need.sh build database test s3
 folder=.errand/python
 packages=(
-    asyncpg==0.32.0 Django==5.2.19 greenlet==3.5.6 mypy==2.4.1 psycopg[binary]==3.3.9 pytest==9.2.0 SQLAlchemy==2.1.9)
+    asyncpg==0.32.0 Django==5.2.19 greenlet==3.5.6 mypy==2.4.1 opentelemetry-sdk==1.45.2 psycopg[binary]==3.3.9
+    pytest==9.2.0 SQLAlchemy==2.1.9)
 mkdir -p "$folder"
 if [ "$(cat "$folder/venv/packages" 2> /dev/null)" != "${packages[*]}" ]; then
     python3 -m venv --clear "$folder/venv"
@@ -18,6 +19,5 @@ fi
 ERRAND_BIN=$(realpath "${ERRAND_BIN:-$(scripts/build.sh debug --product errand)}")
 export ERRAND_BIN PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$PWD/clients/python/src
 "$folder/venv/bin/mypy" --config-file clients/python/pyproject.toml --cache-dir "$folder/mypy" clients/python/src
-scripts/cluster.sh with --no-sync "$folder/cluster" \
-    "$folder/venv/bin/python" -m pytest --quiet -p no:cacheprovider -c clients/python/pyproject.toml \
-    --rootdir clients/python "${@:-clients/python/tests}"
+scripts/cluster.sh with --no-sync "$folder/cluster" env --chdir=clients/python \
+    "$PWD/$folder/venv/bin/python" -m pytest --quiet -p no:cacheprovider "$@"

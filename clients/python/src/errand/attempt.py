@@ -53,6 +53,8 @@ class Ended:
     is_permanent: bool = False
     signal: str | None = None
     role: str | None = None
+    #: The class of the error.
+    cause: str | None = None
     #: Whether a transaction of the handler's may have completed the job already.
     may_be_told: bool = False
 
@@ -243,6 +245,10 @@ def returned(value: Any) -> Ended:
 
 def raised(error: BaseException, context: Context) -> Ended:
     """The end of an attempt whose handler has raised."""
+    return replace(_raised(error, context), cause=type(error).__name__)
+
+
+def _raised(error: BaseException, context: Context) -> Ended:
     match error:
         case Snooze():
             return Ended("snooze", delay=error.delay)

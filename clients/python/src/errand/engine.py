@@ -11,7 +11,6 @@ import socket
 import threading
 import time
 from collections import deque
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -236,8 +235,10 @@ class Engine:
 
     async def _run_coroutine(self, attempt: Attempt) -> None:
         try:
-            with _span(attempt.context):
-                self._ended(attempt, await run_coroutine(attempt.handler, attempt.context))
+            with span(attempt.job) as tell:
+                end = await run_coroutine(attempt.handler, attempt.context)
+                tell(end.outcome(attempt.job), end.cause)
+            self._ended(attempt, end)
         finally:
             self._running_coroutines -= 1
             self._begin_coroutines([])
@@ -251,12 +252,13 @@ class Engine:
             if not attempt.begin():
                 self._ended(attempt, Ended("release"))
                 continue
-            with _span(attempt.context):
+            with span(attempt.job) as tell:
                 if process is None:
                     end = run_sync(attempt.handler, attempt.context)
                 else:
                     attempt.cancel = process.kill
                     end = process.run(attempt.handler, attempt.context)
+                tell(end.outcome(attempt.job), end.cause)
             attempt.cancel = None
             self._ended(attempt, end)
         if process is not None:
@@ -296,10 +298,6 @@ def register(conninfo: str, handlers: list[Handler]) -> None:
                 delays = [f"{interval(delay).total_seconds():.6f} s" for delay in handler.retry]
                 arguments["retry_delays"] = ("interval[]", delays)
             run(connection, Call("errand.put_kind", "*", arguments))
-
-
-def _span(context: Context) -> AbstractContextManager[Any]:
-    return span(context.job.kind, context.id, context.attempt, context.traceparent)
 
 
 def pull_call(

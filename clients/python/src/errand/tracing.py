@@ -1,29 +1,57 @@
-"""Traces, if OpenTelemetry is installed."""
+"""Traces, if OpenTelemetry is installed: docs/metrics.md has what a span tells."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .attempt import PulledJob
 
 try:
     from opentelemetry import trace
+    from opentelemetry.context import Context
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 except ImportError:
     trace = None
 
+#: Takes the outcome of an attempt and, if that failed, the class of its error.
+Tell = Callable[[str, str | None], None]
 
-def span(kind: str, id: int, attempt: int, traceparent: str | None) -> AbstractContextManager[Any]:
-    """A span of the attempt, in the trace of its enqueue, if OpenTelemetry is installed."""
+
+@contextmanager
+def span(job: PulledJob) -> Iterator[Tell]:
+    """A span of an attempt. The first joins the trace of its enqueue; later ones only link to it, since retries may take
+    hours. Texts of errors are left out: they may quote a payload."""
     if trace is None:
-        return nullcontext()
-    parent = TraceContextTextMapPropagator().extract({"traceparent": traceparent or ""})
-    started: AbstractContextManager[Any] = trace.get_tracer("errand").start_as_current_span(
-        kind,
-        context=parent,
+        yield lambda outcome, error: None
+        return
+    origin = TraceContextTextMapPropagator().extract({"traceparent": (job.options or {}).get("traceparent", "")})
+    link = trace.get_current_span(origin).get_span_context()
+    joins = job.attempt == 1
+    with trace.get_tracer("errand").start_as_current_span(
+        f"errand.run {job.kind}",
+        context=origin if joins else Context(),
         kind=trace.SpanKind.CONSUMER,
-        attributes={"messaging.message.id": str(id), "errand.attempt": attempt},
-    )
-    return started
+        links=[] if joins or not link.is_valid else [trace.Link(link)],
+        attributes={
+            "messaging.system": "errand",
+            "messaging.operation.name": "run",
+            "messaging.operation.type": "process",
+            "messaging.destination.name": job.queue,
+            "messaging.message.id": str(job.id),
+            "errand.kind": job.kind,
+            "errand.attempt": job.attempt,
+        },
+    ) as started:
+
+        def tell(outcome: str, error: str | None) -> None:
+            started.set_attribute("errand.outcome", outcome)
+            if outcome in ("failed", "retried"):
+                started.set_status(trace.Status(trace.StatusCode.ERROR, error))
+
+        yield tell
 
 
 def present_trace() -> str | None:
