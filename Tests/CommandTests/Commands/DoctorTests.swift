@@ -36,7 +36,7 @@ import Testing
             #expect(try await Program.run(["storage", "init"], settings: settings).code == 0)
             // The database is a copy of one that may be hours old.
             try await database.execute("select errand_internal.make_partitions()")
-            try await database.execute("select errand_internal.prune()")
+            try await database.execute("select errand_internal.prune(), errand_internal.set_due('promote', '1 s')")
             try await database.execute(
                 """
                 insert into errand.worker (name, version, queues, kinds, lease)
@@ -96,7 +96,7 @@ import Testing
             #expect(try await Program.run(["storage", "init"], settings: settings).code == 0)
             // The database is a copy of one that may be hours old.
             try await database.execute("select errand_internal.make_partitions()")
-            try await database.execute("select errand_internal.prune()")
+            try await database.execute("select errand_internal.prune(), errand_internal.set_due('promote', '1 s')")
             try await database.execute("delete from errand.schedule")
             try await database.execute("select errand.enqueue('noop', queue => 'images')")
             try await database.execute("update errand.job set run_at = now() - interval '1 hour'")
@@ -111,7 +111,7 @@ import Testing
             #expect(warnings[0].detail.hasSuffix(" may do everything here, as a superuser or the owner of the tables"))
             #expect(warnings[0].fix?.hasSuffix("create role … login in role errand_worker") == true)
             #expect(warnings[1].fix == "start `errand worker`")
-            #expect(warnings[2].fix == "start `errand scheduler`")
+            #expect(warnings[2].fix == "start `errand scheduler`, or call errand.tick_schedules()")
             #expect(warnings[3].detail.hasPrefix("queue images: its oldest job has been due for 360"))
             #expect(warnings[4].detail.hasPrefix("queue mail, since 2"))
             #expect(warnings[4].detail.hasSuffix(": moves"))
