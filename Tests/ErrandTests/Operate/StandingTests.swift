@@ -34,8 +34,8 @@ import Testing
             try await database.execute("update errand.worker set started_at = now() - interval '61 s'")
             try await expectOverdue("queue|default", database)
             #expect(
-                try await database.text("select detail, hint from errand.overdue")
-                    == "its oldest job has been due for 61 s, and nothing keeps it back: its workers have idle slots|"
+                try await database.text("select regexp_replace(detail, '[0-9]+ s', 'some time'), hint from errand.overdue")
+                    == "its oldest job has been due for some time, and nothing keeps it back: its workers have idle slots|"
                     + "the logs of its workers say why they can't claim; restart one")
             let running = """
                 update errand.job

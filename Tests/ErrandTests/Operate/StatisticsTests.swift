@@ -344,6 +344,7 @@ import Testing
             #expect(
                 try await database.text("select detail from errand.overdue where what = 'kind'")
                     == "1 job waits, and no live worker has the kind")
+            try await database.execute("select errand_internal.set_due('promote', '1 s')")
             #expect(
                 try await database.text("select check_name from errand.health() where not ok order by 1")
                     == "kinds\nscheduler\nstuck jobs")
