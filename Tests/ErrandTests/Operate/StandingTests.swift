@@ -33,8 +33,9 @@ import Testing
             try await expectOverdue("", database)
             try await database.execute("update errand.worker set started_at = now() - interval '61 s'")
             try await expectOverdue("queue|default", database)
+            let overdue = "select regexp_replace(detail, '[0-9]+ s', 'some time'), hint from errand.overdue"
             #expect(
-                try await database.text("select regexp_replace(detail, '[0-9]+ s', 'some time'), hint from errand.overdue")
+                try await database.text(overdue)
                     == "its oldest job has been due for some time, and nothing keeps it back: its workers have idle slots|"
                     + "the logs of its workers say why they can't claim; restart one")
             let running = """
