@@ -195,17 +195,23 @@ values
 create table errand.signal (
     id bigint generated always as identity,
     signalled_at timestamptz not null default now(),
+    job_id bigint,
     name text not null,
     login text not null default session_user,
     payload jsonb not null,
     constraint signal_pkey primary key (id),
     constraint signal_name unique (name, login)
 );
+-- The callbacks of jobs: errand_internal.erase_subject.
+create index signal_job_index on errand.signal (job_id) where job_id is not null;
 comment on table errand.signal is 'Signals of the last 7 days, for jobs that wait for them or will: errand.signal';
 comment on column errand.signal.id is 'the signal''s id: of those that a wait accepts, the lowest counts';
 comment on column errand.signal.signalled_at is 'when it was sent';
+comment on column errand.signal.job_id is
+    'the job whose callback it is, for which alone it counts; null = it is no callback';
 comment on column errand.signal.name is 'what jobs wait for';
-comment on column errand.signal.login is 'session_user: each login has a signal of that name';
+comment on column errand.signal.login is
+    'session_user: each login has a signal of that name; for callbacks the owner of errand''s schema';
 comment on column errand.signal.payload is 'what a job gets that has waited for it';
 
 create table errand.signal_wait (
@@ -241,3 +247,15 @@ comment on column errand.signal_check.after is
     'once all transactions below have ended, each signal that the wait could have missed is visible; null = not known '
     'yet';
 comment on column errand.signal_check.name is 'the signal''s name; null = see job_id';
+
+create table errand.callback_key (
+    is_only boolean not null default true,
+    key bytea not null,
+    constraint callback_key_pkey primary key (is_only),
+    constraint callback_key_is_only check (is_only)
+);
+comment on table errand.callback_key is 'One row: the key that signs callback tokens, errand_internal.callback_mac';
+comment on column errand.callback_key.is_only is 'true: allows one row';
+comment on column errand.callback_key.key is 'secret, 32 random bytes: workers that call endpoints get it';
+insert into errand.callback_key (key)
+values (sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())));

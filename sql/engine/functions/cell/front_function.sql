@@ -90,6 +90,9 @@ begin
                 when 'any' then 'errand_front.route(null, null, null)'
                 when 'many' then '$1'
                 when 'id' then '(errand_front.partitions_of_ids(array[$1]))[1]'
+                -- What is no token goes to any cell, which refuses it.
+                when 'token' then '(errand_front.partitions_of_ids(array[coalesce(substring($1 from '
+                    '''^([0-9]{1,15})[.]'')::bigint, 0)]))[1]'
                 when 'schedule' then 'errand_front.partition_of_schedule($1)'
                 when 'cell' then 'errand_front.chosen_partition()'
             end, nullif(first, '')));

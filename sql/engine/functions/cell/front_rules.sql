@@ -4,6 +4,7 @@
 --   any        a function: on one active cell
 --   id         a function: on the cell of the job, its first argument
 --   ids        a function: on the cells of the jobs, its first argument, each with its own part of them
+--   token      a function: on the cell of the job with whose id its first argument begins
 --   schedule   a function: on the cell that has the schedule of that name, else on the name's own
 --   cell       a function: on the cell that the setting errand.cell names; worker ids are not unique over cells
 --   all        a function: on all cells; the result is merged by `detail`
@@ -47,6 +48,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('outcome_done', 'own', ''), ('outcome_again', 'own', ''), ('outcome_snooze', 'own', ''),
             ('outcome_cancel', 'own', ''), ('outcome_fail', 'own', ''), ('outcome_wait', 'own', ''),
             ('signal', 'all', 'bool_or(value)'),
+            ('callback', 'token', ''),
             ('migration', 'own', ''),
             ('script', 'own', ''),
             ('upgrade', 'own', '')

@@ -1,8 +1,8 @@
 -- erase_subject: removes a user's jobs from the queue: those whose subject is the user. For functions of apps; no role
 -- may call it.
 --
--- Unfinished ones are cancelled, and failed ones discarded. So are signals that they wait for or have got. All are
--- blanked by errand_internal.blank_jobs. Other jobs stay as they are, whatever they mention.
+-- Unfinished ones are cancelled, and failed ones discarded. So are signals that they wait for or have got, and their
+-- callbacks. All are blanked by errand_internal.blank_jobs. Other jobs stay as they are, whatever they mention.
 --
 -- Returns the number of changed rows. Raises ER409 while a job of the user is on its way to another cell.
 -- errand: after blank_jobs
@@ -12,6 +12,7 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp set jit = off set
 #variable_conflict use_column
 declare
     changed bigint := 0;
+    callbacks bigint;
 begin
     if exists (select from errand.outgoing cross join lateral unnest(jobs) as job where job.subject = $1) then
         raise exception 'erase: user_id: expected a user whose jobs are in this cell, got one with jobs on their way '
@@ -32,6 +33,15 @@ begin
                 union all
                 select options from errand.history where subject = $1) as ended);
     get diagnostics changed = row_count;
+    delete from errand.signal
+    where job_id = any (array(
+        select id from errand.job where subject = $1
+        union all
+        select id from errand.failed where subject = $1
+        union all
+        select id from errand.history where subject = $1));
+    get diagnostics callbacks = row_count;
+    changed := changed + callbacks;
     loop
         perform errand.cancel(array(select id from errand.job where subject = $1), $2);
         perform errand.discard(array(select id from errand.failed where subject = $1), $2);

@@ -1,6 +1,8 @@
 -- explain_job: for errand.explain: obstacles in the job itself: its time, and its crashes.
 create or replace function errand_internal.explain_job(job errand.job) returns table (code text, detail text, hint text)
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
+declare
+    is_callback constant boolean := coalesce(starts_with(job.parked_for, 'signal:callback/'), false);
 begin
     if job.not_after <= now() then
         code := 'too_late';
@@ -27,12 +29,21 @@ begin
         hint := 'Maintenance does so within a second: does any `errand worker` or `errand scheduler` run?';
         return next;
     elsif starts_with(job.parked_for, 'signal:') then
-        code := 'waits_for_signal';
+        code := case when is_callback then 'waits_for_callback' else 'waits_for_signal' end;
         select
-            format(
-                'it waits for the signal %s of %s until %s', waits.name, coalesce(waits.role, 'errand_ops'),
-                waits.until),
-            format('select errand.signal(%L)', waits.name)
+            case
+                when is_callback then format(
+                    'its endpoint has accepted it, and has not called back; its attempt fails at %s', waits.until)
+                else format(
+                    'it waits for the signal %s of %s until %s', waits.name, coalesce(waits.role, 'errand_ops'),
+                    waits.until)
+            end,
+            case
+                when is_callback then format(
+                    'select * from errand.reschedule_job(%s, run_at => now() + interval ''1 second'') posts it again.',
+                    job.id)
+                else format('select errand.signal(%L)', waits.name)
+            end
         into detail, hint
         from errand.signal_wait as waits
         where waits.job_id = job.id;

@@ -6,6 +6,7 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     values
         ('enqueue', 'enqueue jobs', 'add insert create push submit'),
         ('handlers', 'run jobs by SQL functions', 'handler function plpgsql worker run'),
+        ('endpoints', 'run jobs by HTTP', 'http webhook url handler server callback post'),
         ('pull', 'run jobs in any language', 'worker handler python node go poll fetch claim lease ack heartbeat'),
         ('follow', 'see, wait for and cancel jobs of your own', 'await result wait output progress own'),
         ('signals', 'wake jobs that wait for an outside event', 'event wait approval callback webhook resume'),

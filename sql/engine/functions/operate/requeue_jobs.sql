@@ -92,6 +92,10 @@ begin
             taken
             using errcode = 'ER409', hint = 'select * from errand.explain(' || taken || ') names that job.';
     end if;
+    -- The callback of an earlier attempt: it would count for the next one of that number.
+    update errand.job
+    set options = options - 'signal'
+    where id = any (back) and starts_with(options #>> '{signal,name}', 'callback/');
     perform errand_internal.wake();
     return coalesce(back, '{}');
 end

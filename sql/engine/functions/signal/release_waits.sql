@@ -23,7 +23,11 @@ begin
         left join lateral (
             select id
             from errand.signal
-            where signal.name = asked.name and errand_internal.may_signal(signal.login, asked.role)
+            where signal.name = asked.name
+                and case
+                    when signal.job_id is not null then signal.job_id = asked.job_id
+                    else errand_internal.may_signal(signal.login, asked.role)
+                end
             order by id
             limit 1) as sent on true
         where asked.job_id = any (ids)
