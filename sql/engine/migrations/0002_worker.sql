@@ -212,16 +212,47 @@ comment on column errand.outcome.state is 'again: what the function is called wi
 
 create table errand.handler (
     registered_at timestamptz not null default now(),
-    timeout interval not null,
+    timeout interval,
     kind text not null,
-    function text not null,
+    function text,
+    endpoint text,
     registered_by text,
-    constraint handler_pkey primary key (kind)
+    constraint handler_pkey primary key (kind),
+    constraint handler_what check (
+        num_nonnulls(function, endpoint) = 1 and (timeout is null) = (function is null))
 );
-comment on table errand.handler is 'The kinds whose handler is a SQL function';
+comment on table errand.handler is 'The kinds whose handler is a SQL function or an endpoint';
 comment on column errand.handler.registered_at is 'when it was registered so';
-comment on column errand.handler.timeout is 'a call that takes longer is cancelled: at most 5 minutes';
+comment on column errand.handler.timeout is
+    'a call of the function that takes longer is cancelled: at most 5 minutes; null = errand.endpoint has it';
 comment on column errand.handler.kind is 'the kind';
-comment on column errand.handler.function is 'the function''s name, quoted';
+comment on column errand.handler.function is 'the function''s name, quoted; null = an endpoint handles it';
+comment on column errand.handler.endpoint is 'the endpoint: errand.put_http_handler; null = a function handles it';
 comment on column errand.handler.registered_by is
     'the login that has registered it, which belongs to the function''s owner; null = errand migrate';
+
+create table errand.endpoint (
+    set_at timestamptz not null default now(),
+    timeout interval not null,
+    callback_timeout interval not null,
+    max_running int,
+    allows_private boolean not null,
+    name text not null,
+    url text not null,
+    secret_name text not null,
+    set_by text not null default session_user,
+    constraint endpoint_pkey primary key (name)
+);
+comment on table errand.endpoint is 'The servers that handle jobs by HTTP: errand.put_endpoint';
+comment on column errand.endpoint.set_at is 'when it was set so';
+comment on column errand.endpoint.timeout is 'a request that takes longer has failed';
+comment on column errand.endpoint.callback_timeout is
+    'how long a job that was accepted with 202 waits for its callback';
+comment on column errand.endpoint.max_running is
+    'how many of its requests may run at once, as it was set here; errand.limit has the number in force';
+comment on column errand.endpoint.allows_private is 'whether its address may be one of a private network';
+comment on column errand.endpoint.name is 'the endpoint''s name, that of its circuit (endpoint.NAME) and test jobs too';
+comment on column errand.endpoint.url is 'where jobs are posted; its query may be secret';
+comment on column errand.endpoint.secret_name is
+    'which secret of the workers signs requests: the secret itself is in no row';
+comment on column errand.endpoint.set_by is 'the login of the operator';

@@ -1,5 +1,5 @@
 -- circuit_failed: counts failures of a circuit, and opens it after too many failures in the window. If
--- the handler names a time (until), the circuit opens at once.
+-- the handler names a time (until), the circuit opens at once; if that is infinity, an operator has to close it.
 --
 -- While the circuit is open because of failures, each further failure postpones the next probe. A running or waiting
 -- probe goes on. The time to the next probe counts from the start of the one that failed, so a service that accepts
@@ -47,8 +47,10 @@ begin
         existing.opened_by := case when circuit_failed.until is not null then 'handler' else 'failures' end;
         existing.until := present;
     end if;
-    -- A circuit that an operator opened without an end stays open until an operator closes it.
-    if existing.opened_at is not null and existing.until is not null then
+    -- A circuit without an end stays open until an operator closes it.
+    if circuit_failed.until = 'infinity' then
+        existing.until := null;
+    elsif existing.opened_at is not null and existing.until is not null then
         existing.until := greatest(
             existing.until, circuit_failed.until,
             case when existing.probe_job_id is not null then least(existing.released_at, present) else present end

@@ -49,6 +49,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('outcome_cancel', 'own', ''), ('outcome_fail', 'own', ''), ('outcome_wait', 'own', ''),
             ('signal', 'all', 'bool_or(value)'),
             ('callback', 'token', ''),
+            ('test_endpoint', 'any', ''),
             ('migration', 'own', ''),
             ('script', 'own', ''),
             ('upgrade', 'own', '')

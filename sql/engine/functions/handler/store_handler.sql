@@ -29,10 +29,11 @@ begin
     perform errand_internal.store_kind(
         store_handler.kind, store_handler.queue, store_handler.max_attempts, store_handler.priority,
         store_handler.registered_by, 'put_handler', app);
+    perform errand_internal.bind_kind(store_handler.kind, null);
     insert into errand.handler as old (kind, function, timeout, registered_by)
     values (store_handler.kind, quoted, store_handler.timeout, store_handler.registered_by)
     on conflict on constraint handler_pkey do update
-    set function = excluded.function, timeout = excluded.timeout, registered_at = now(),
+    set function = excluded.function, endpoint = null, timeout = excluded.timeout, registered_at = now(),
         registered_by = excluded.registered_by
     where (old.function, old.timeout, old.registered_by)
         is distinct from (excluded.function, excluded.timeout, excluded.registered_by);

@@ -147,6 +147,19 @@ begin
     where opened_at is not null
     union all
     select
+        'endpoints', count(problem) = 0,
+        coalesce(
+            errand_internal.first_names(
+                array_agg(format('%s: %s', name, problem) order by name) filter (where problem is not null)),
+            'none has a problem'),
+        case when count(problem) > 0 then 'select * from errand.endpoints where problem is not null' end
+    from (
+        select name, errand_internal.endpoint_problem(name) as problem
+        from errand.endpoint
+        where exists (select from errand.handler where endpoint = endpoint.name)
+    ) as asked
+    union all
+    select
         'guards', count(*) = 0,
         coalesce(
             errand_internal.first_names(array_agg(

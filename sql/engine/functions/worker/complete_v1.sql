@@ -5,7 +5,8 @@
 --   retried    scheduled again in delay_ms (0 = at once, null = errand_internal.retry_delay); the error is recorded
 --   snoozed    the same, but the attempt is not counted and nothing is recorded; closes the circuit that it probed
 --   released   handed back: not counted, and the job keeps its position
---   parked     waits for its circuit, not counted; the error is the finding; due = time of the next probe
+--   parked     waits for its circuit, not counted; the error is the finding; due = time of the next probe, infinity =
+--              once an operator has closed the circuit
 --   waiting    waits for a signal, not counted; closes the circuit that it probed; the output is {"for", "by"}:
 --              errand_internal.wait_for_signal
 --   failed     to errand.failed, with its error; so is a retried job on its last attempt
@@ -93,7 +94,9 @@ begin
             result.error := errand_internal.wait_problem(result.output, due);
             result.outcome := 'failed';
         end if;
-        if result.outcome in ('retried', 'snoozed', 'parked', 'waiting') and due > latest then
+        if result.outcome in ('retried', 'snoozed', 'parked', 'waiting') and due > latest
+            and not (result.outcome = 'parked' and isfinite(due) is false)
+        then
             result.error := concat_ws('; ', result.error, format(
                 '%s: expected at most 10 years from now, got %s', result.outcome, due));
             result.outcome := 'failed';
@@ -168,7 +171,7 @@ begin
     for result in
         select circuit, max(due) as due, max(error) as error, count(*) as failures
         from unnest(ids, outcomes, errors, dues, circuits) as ended(id, outcome, error, due, circuit)
-        where outcome = 'parked' and id <> all (locked) and (due > latest) is not true
+        where outcome = 'parked' and id <> all (locked) and (due > latest and isfinite(due)) is not true
         group by circuit
         order by circuit
     loop

@@ -11,25 +11,28 @@
 -- is how many jobs it runs at once, for errand.workers; queue_slots is the same for each of its queues, for
 -- errand.overdue, unless other databases share them. maintains says that it also does maintenance, and
 -- maintenance_pause is errand_internal.maintenance_pause. calls_functions says that it also runs the kinds whose
--- handler is a SQL function. claims has the kinds that it is to claim, kinds_in_sql those of them that are such, with
--- their timeouts in milliseconds, and handlers_version is errand_internal.handlers_version.
+-- handler is a SQL function, and calls_endpoints those whose handler is an endpoint. claims has the kinds that it is to
+-- claim, and kinds_in_sql those of them that have a SQL function, with their timeouts in milliseconds. endpoints has
+-- those that endpoints handle, each with its endpoint, and callback_key the key of errand_internal.callback_mac; both
+-- are null if it calls none. handlers_version is errand_internal.handlers_version.
 --
 -- Raises ER421 if the database is a copy that nobody has adopted, ER422 for a longer lease, and ER409 as
 -- errand_internal.register_kinds does.
 create or replace function errand_internal.register_worker_v1(
     name text, version text, lease interval, queues text[], kinds jsonb, earlier bigint[] default null,
     slots int default null, maintains boolean default false, heartbeat_interval interval default null,
-    queue_slots int[] default null, calls_functions boolean default false
+    queue_slots int[] default null, calls_functions boolean default false, calls_endpoints boolean default false
 ) returns table (
     worker_id bigint, marks jsonb, started text, maintenance_pause bigint, claims text[], kinds_in_sql jsonb,
-    handlers_version bigint)
+    handlers_version bigint, endpoints jsonb, callback_key bytea)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
     in_sql constant jsonb := (
         select coalesce(jsonb_object_agg(handler.kind, (extract(epoch from timeout) * 1000)::bigint), '{}')
         from errand.handler
-        where calls_functions);
+        where calls_functions and function is not null);
+    by_http constant jsonb := (case when calls_endpoints then errand_internal.kinds_of_endpoints() end);
     version constant bigint := errand_internal.handlers_version();
     known constant jsonb := (
         select coalesce(jsonb_agg(element), '[]')
@@ -39,6 +42,8 @@ declare
         select element ->> 'name' from jsonb_array_elements(known) as element
         union
         select jsonb_object_keys(in_sql)
+        union
+        select jsonb_object_keys(by_http)
         order by 1);
 begin
     perform errand_internal.check_home();
@@ -46,7 +51,8 @@ begin
     perform errand_internal.register_kinds((
         select coalesce(jsonb_agg(element), '[]')
         from jsonb_array_elements(known) as element
-        where not in_sql ? (element ->> 'name')));
+        where not in_sql ? (element ->> 'name')
+            and element ->> 'name' not in (select kind from errand.handler where endpoint is not null)));
     return query
     with entered as (
         insert into errand.worker (
@@ -86,7 +92,9 @@ begin
                 and other.id <> all (coalesce(register_worker_v1.earlier, '{}'))),
         names,
         in_sql,
-        version
+        version,
+        by_http,
+        case when by_http is not null then (select key from errand.callback_key) end
     from entered;
 end
 $$;
