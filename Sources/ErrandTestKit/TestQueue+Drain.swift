@@ -37,7 +37,8 @@ extension TestQueue {
     }
 
     /// Whether a job is of one of these kinds, or is handled by a SQL function.
-    private static let isKnown = "(kind = any ($1) or kind in (select handler.kind from errand.handler))"
+    private static let isKnown =
+        "(kind = any ($1) or kind in (select handler.kind from errand.handler where function is not null))"
 
     /// Jobs of these kinds that a worker would claim, or that are about to be released.
     private static let due = """

@@ -61,10 +61,10 @@ extension HeldJobs {
         _ jobs: [ClaimedJob], ended: [Completion], insteadOf reserved: Int, beginsOnly: Bool
     ) -> [Attempt] {
         let now = ContinuousClock.now
-        let functions = environment.functions?.entries ?? [:]
+        let registered = environment.registered.entries
         let attempts = jobs.map { job in
             Attempt(
-                job, entry: functions[job.kind] ?? environment.handlers[job.kind],
+                job, entry: registered[job.kind] ?? environment.handlers[job.kind],
                 context: JobContext(job: job, environment: environment, control: AttemptControl()), claimedAt: now)
         }
         let (dispatchers, older) = state.withLock { state in

@@ -31,14 +31,11 @@ final class ClaimEnvironment: Sendable {
         idle = IdleState(pollInterval: configuration.pollInterval)
     }
 
-    /// The kinds that it claims: those of its program but for apps that the database lacks, and with SQL functions.
+    /// The kinds that it claims: those of its program but for apps that the database lacks, and those that SQL
+    /// functions and endpoints handle.
     var kinds: [String] { known.withLock(\.self) }
 
-    /// - Parameter timeouts: those of the kinds with SQL functions, in milliseconds.
-    func set(kinds: [String], inSQL timeouts: [String: Int64]) {
-        attemptEnvironment.functions?.set(timeouts: timeouts)
-        known.withLock { $0 = kinds }
-    }
+    func set(kinds: [String]) { known.withLock { $0 = kinds } }
 
     var metrics: WorkerMetrics? { written.metrics }
 }

@@ -8,8 +8,7 @@ package final class AttemptEnvironment: Sendable {
     /// For the handlers' own reads and writes.
     package let database: Database
     package let handlers: Handlers
-    /// Nil if this program runs no SQL functions.
-    let functions: FunctionHandlers?
+    let registered: RegisteredHandlers
     let logger: Logger
     /// In bytes.
     let memory: AsyncSemaphore
@@ -20,12 +19,12 @@ package final class AttemptEnvironment: Sendable {
 
     /// - Parameter memory: bytes that attempts may take together.
     package init(
-        database: Database, handlers: Handlers, functions: FunctionHandlers? = nil, memory: AsyncSemaphore,
-        commits: any CommitTickets, logger: Logger
+        database: Database, handlers: Handlers, registered: RegisteredHandlers = RegisteredHandlers(),
+        memory: AsyncSemaphore, commits: any CommitTickets, logger: Logger
     ) {
         self.database = database
         self.handlers = handlers
-        self.functions = functions
+        self.registered = registered
         self.memory = memory
         self.commits = commits
         tracer = InstrumentationSystem.tracerIfAny

@@ -98,4 +98,7 @@ package protocol EndpointCaller: Sendable {
     ///
     /// - Throws: a `CancellationError` if the task was cancelled before there was an answer.
     func call(_ endpoint: Endpoint, _ request: EndpointRequest) async throws(CancellationError) -> EndpointReply
+
+    /// The HMAC-SHA256 of a message, for callback tokens: the library has no cryptography either.
+    func hmac(of message: [UInt8], key: [UInt8]) -> [UInt8]
 }

@@ -1,6 +1,5 @@
 import Logging
 import Postgres
-import Synchronization
 
 /// The kinds whose handler is a SQL function (`errand.put_handler`), and the connections that call them.
 ///
@@ -10,31 +9,20 @@ package final class FunctionHandlers: Sendable {
     private let database: Database
     /// Ends the sessions of functions that don't stop when they are cancelled.
     private let control: Database
-    private let found = Mutex<[JobKind: Handlers.Entry]>([:])
 
     package init(database: Database, control: Database) {
         self.database = database
         self.control = control
     }
 
-    /// The handlers by kind.
-    var entries: [JobKind: Handlers.Entry] { found.withLock(\.self) }
-
-    /// Has these kinds run from now on.
+    /// The handler of a kind.
     ///
-    /// - Parameter timeouts: the kinds, with the longest that a call may take, in milliseconds.
-    func set(timeouts: [String: Int64]) {
+    /// - Parameter timeout: the longest that a call may take, in milliseconds.
+    func entry(timeout: Int64) -> Handlers.Entry {
         // A job is as many calls as its function wants.
-        let policy = JobPolicy(deadline: .seconds(365 * 86_400))
-        let entries = timeouts.map { kind, timeout in
-            (
-                JobKind(rawValue: kind),
-                Handlers.Entry(policy: policy) { [self] job, context in
-                    try await run(job, in: context, timeout: .milliseconds(timeout))
-                }
-            )
+        Handlers.Entry(policy: JobPolicy(deadline: .seconds(365 * 86_400))) { [self] job, context in
+            try await run(job, in: context, timeout: .milliseconds(timeout))
         }
-        found.withLock { $0 = Dictionary(uniqueKeysWithValues: entries) }
     }
 
     private func run(_ job: ClaimedJob, in context: JobContext, timeout: Duration) async throws -> Outcome {

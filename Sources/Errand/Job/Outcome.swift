@@ -12,8 +12,9 @@ public enum Outcome: Sendable, Hashable {
     /// See ``snooze(until:)``. Two cases can't share a name in patterns.
     case snoozeUntil(Timestamp)
     /// What the job needs is down. The job waits, and the attempt is not counted. Three failures within 10 s open
-    /// the circuit for all workers; `until` opens it at once. Then one job per second probes it, and after a success
-    /// the parked jobs are released, oldest first. A circuit's name: a-z, then up to 99 of a-z 0-9 `_` `.` `-`.
+    /// the circuit for all workers; `until` opens it at once, and ``Timestamp/infinity`` until an operator closes it.
+    /// Then one job per second probes it, and after a success the parked jobs are released, oldest first. A circuit's
+    /// name: a-z, then up to 99 of a-z 0-9 `_` `.` `-`.
     case unavailable(_ circuit: String, until: Timestamp? = nil, reason: String = "found to be down")
     /// Waits for a signal: `errand.signal`. The job holds no slot, and the attempt is not counted. It runs again from
     /// its beginning once the signal has come, or at `until`: ``JobContext/signal`` says which. `by` is the role whose

@@ -51,6 +51,9 @@ public struct WorkerConfiguration: Sendable {
     /// as `errand worker` does. The jobs become available again when the lease is over. Nil turns the watchdog off.
     public var onStandstill: (@Sendable (_ reason: String) -> Void)?
 
+    /// Posts jobs to endpoints (`errand.put_http_handler`). Nil: they are left to other workers.
+    package var endpoints: (any EndpointCaller)?
+
     /// Called after every round trip; for benchmarks.
     package var onRoundTrip: (@Sendable (RoundTripReport) -> Void)?
     /// Called with written completions, in their order; for tests.

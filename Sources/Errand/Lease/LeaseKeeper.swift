@@ -112,10 +112,15 @@ struct LeaseKeeper {
                 of: environment.attemptEnvironment.handlers, earlier: identity.retiring.sorted(),
                 sharesSlots: queues.contains { $0.held.share != nil },
                 callsFunctions: callsFunctions))
-        let (id, published, started, pause, kinds, inSQL, version) = try rows.row(
+        let (id, published, started, pause, kinds, inSQL, version, endpoints, callbackKey) = try rows.row(
             of: "errand_internal.register_worker_v1"
-        ).decode(Int64.self, JSONB.self, String.self, Int64.self, [String].self, JSONB.self, Int64.self)
-        environment.set(kinds: kinds, inSQL: try inSQL.decode([String: Int64].self))
+        ).decode(
+            Int64.self, JSONB.self, String.self, Int64.self, [String].self, JSONB.self, Int64.self, JSONB?.self,
+            Bytes?.self)
+        try environment.attemptEnvironment.registered.set(
+            timeouts: inSQL.decode([String: Int64].self), endpoints: endpoints?.decode([String: Endpoint].self) ?? [:],
+            callbackKey: callbackKey)
+        environment.set(kinds: kinds)
         offer = KindsOffer(version: version, callsFunctions: callsFunctions)
         let marks = try published.decode([String: [Int64]].self)
         for queue in queues { queue.plan.withLock { $0.register(id, at: marks[queue.name]) } }
@@ -184,7 +189,7 @@ struct LeaseKeeper {
         try await dropLost(held)
         let now = KindsOffer(version: version, callsFunctions: environment.connections.callsFunctions)
         if offer != now, let current = identity.current {
-            logger.notice("apps or kinds with SQL functions have changed: the worker registers anew")
+            logger.notice("apps, endpoints or kinds with SQL functions have changed: the worker registers anew")
             identity.retire(current)
         }
     }

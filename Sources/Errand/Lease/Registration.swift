@@ -16,12 +16,13 @@ extension WorkerConfiguration {
             """
             select *
             from errand_internal.register_worker_v1(
-                $1, $2, $3 * interval '1 microsecond', $4, $5, $6, $7, $8, $9 * interval '1 microsecond', $10, $11)
+                $1, $2, $3 * interval '1 microsecond', $4, $5, $6, $7, $8, $9 * interval '1 microsecond', $10, $11,
+                $12)
             """,
             [
                 name, version, lease.wholeMicroseconds, queues.map(\.key), try handlers.known, earlier,
                 Int32(clamping: queues.reduce(0) { $0 + $1.value }), maintenance,
-                heartbeatInterval.wholeMicroseconds, sharesSlots ? nil : slots, callsFunctions,
+                heartbeatInterval.wholeMicroseconds, sharesSlots ? nil : slots, callsFunctions, endpoints != nil,
             ])
     }
 }

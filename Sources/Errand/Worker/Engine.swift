@@ -25,7 +25,9 @@ struct Engine {
         let connections = WorkerConnections(to: database, for: configuration, logger: logger)
         let attemptEnvironment = AttemptEnvironment(
             database: database, handlers: handlers,
-            functions: connections.functions.map { FunctionHandlers(database: $0, control: connections.control) },
+            registered: RegisteredHandlers(
+                functions: connections.functions.map { FunctionHandlers(database: $0, control: connections.control) },
+                endpoints: configuration.endpoints.map(EndpointHandlers.init)),
             memory: capacity.memory, commits: written.counts, logger: logger)
         let running = Running()
         capacity.add(running)
