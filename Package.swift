@@ -182,7 +182,7 @@ let package = Package(
         .target(
             name: "Dashboard",
             dependencies: [
-                "Cryptography", "Errand", "Listings", "Postgres", "Waiting", "Web",
+                "Cryptography", "Errand", "Listings", "Outbound", "Postgres", "Waiting", "Web",
                 .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Web"])),
                 .logging,
                 .product(name: "Mustache", package: "swift-mustache", condition: .when(traits: ["Web"])),
@@ -202,7 +202,8 @@ let package = Package(
         .executableTarget(
             name: "Command",
             dependencies: [
-                "AppSchemas", "CProcess", "Dashboard", "EngineSchema", "Errand", "ErrandImages", "ErrandPush",
+                "AppSchemas", "CProcess", "Dashboard", "EngineSchema", "Errand", "ErrandImages",
+                "ErrandPush",
                 "ErrandStorage", "FrontSchema", "Jobs", "Listings", "Outbound", "Postgres", "TraceExport", "Web",
                 .argumentParser,
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -223,6 +224,7 @@ let package = Package(
             name: "SchemaTests",
             dependencies: ["AppSchemas", "AppTestKit", "EmbedText", "EngineSchema", "ErrandTestKit", "Postgres"],
             swiftSettings: strict),
+        .testTarget(name: "OutboundTests", dependencies: ["Outbound"], swiftSettings: strict),
         .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: strict),
         .testTarget(
             name: "ErrandImagesTests",
@@ -235,7 +237,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "DashboardTests",
-            dependencies: ["Dashboard", "Web", "ErrandTestKit", "Postgres", .logging],
+            dependencies: ["Dashboard", "Web", "ErrandTestKit", "Outbound", "Postgres", .logging],
             swiftSettings: strict),
         .target(
             name: "AppTestKit",

@@ -1,5 +1,6 @@
 import ErrandTestKit
 import Foundation
+import Outbound
 import Postgres
 import Testing
 

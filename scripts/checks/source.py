@@ -35,18 +35,18 @@ MODULES = {
     "Sources/Errand": {"EngineSchema", "Postgres", "Waiting"},
     "Sources/TraceExport": {"Waiting"},
     "Sources/Web": {"Errand", "Postgres"},
-    "Sources/Dashboard": {"Cryptography", "Errand", "Listings", "Postgres", "Waiting", "Web"},
+    "Sources/Dashboard": {"Cryptography", "Errand", "Listings", "Outbound", "Postgres", "Waiting", "Web"},
     "Sources/ErrandTestKit": {"EngineSchema", "Errand", "Postgres", "Waiting"},
     "jobs": {"Archives", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres"},
     "Sources/Command": {
-        "AppSchemas", "CProcess", "Dashboard", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage",
-        "FrontSchema", "Jobs", "Listings", "Outbound", "Postgres", "TraceExport", "Web"},
+        "AppSchemas", "CProcess", "Dashboard", "EngineSchema", "Errand", "ErrandImages", "ErrandPush",
+        "ErrandStorage", "FrontSchema", "Jobs", "Listings", "Outbound", "Postgres", "TraceExport", "Web"},
 }
 OURS = {
     "AppSchemas", "Archives", "CArchive", "CLibpq", "COpenSSL", "CPNG", "CProcess", "CQREncode", "CSandbox", "CVips",
-    "CVipsSystem", "Command", "Cryptography", "Dashboard", "EmbedText", "EngineSchema", "Errand", "ErrandImages",
-    "ErrandPush", "ErrandStorage", "ErrandTestKit", "FrontSchema", "ImageProcess", "Jobs", "Listings", "Outbound",
-    "Postgres", "TraceExport", "Waiting", "Web"}
+    "CVipsSystem", "Command", "Cryptography", "Dashboard", "EmbedText", "EngineSchema", "Errand",
+    "ErrandImages", "ErrandPush", "ErrandStorage", "ErrandTestKit", "FrontSchema", "ImageProcess", "Jobs", "Listings",
+    "Outbound", "Postgres", "TraceExport", "Waiting", "Web"}
 
 # The folders of the engine, lowest first, each with the folders below it that it may use.
 ENGINE = Path("Sources/Errand")

@@ -1,5 +1,6 @@
 import Dashboard
 import Foundation
+import Outbound
 import Web
 
 extension Settings {

@@ -1,4 +1,5 @@
 import Hummingbird
+import Outbound
 import Synchronization
 import Waiting
 import Web

@@ -1,3 +1,5 @@
+import Outbound
+
 /// Who may log in to the page, and how. Nobody may act if no way is set up.
 package struct AccessRules: Sendable {
     /// By name, the hash of the person's password.

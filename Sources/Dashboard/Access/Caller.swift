@@ -1,3 +1,5 @@
+import Outbound
+
 /// Who sent a request.
 struct Caller: Sendable {
     /// The name that the audit records; nil for somebody who has not logged in.

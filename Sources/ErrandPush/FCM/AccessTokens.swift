@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import Foundation
 import NIOHTTP1
+import Outbound
 
 /// The access token in use: one for all pushes of a process, renewed 5 minutes before it expires, once at a time.
 actor AccessTokens {
@@ -71,7 +72,7 @@ actor AccessTokens {
         guard status == 429 || status >= 500 || status == 200 else {
             throw PushError(.misconfigured, status: status, reason: reason)
         }
-        let pause = retryAfter.flatMap { FCMResponse.pause($0, at: now) }
+        let pause = retryAfter.flatMap { RetryAfter.delay($0, at: now) }
         throw PushError(.unavailable, status: status, reason: reason, retryAfter: pause)
     }
 }

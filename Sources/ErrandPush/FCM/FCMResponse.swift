@@ -1,4 +1,5 @@
 import Foundation
+import Outbound
 
 /// A response of FCM, and its verdict.
 ///
@@ -13,8 +14,6 @@ struct FCMResponse: Sendable, Hashable {
 
     /// Google's default pause after 429, from "Best practices when sending FCM messages at scale".
     static let quotaPause: Duration = .seconds(60)
-    /// A pause that a service may ask for. A longer one is a mistake of its clock or ours.
-    static let longestPause: Duration = .seconds(24 * 3600)
 
     let status: Int
     /// Google's error code or status, such as `UNREGISTERED`; empty if none came.
@@ -38,7 +37,7 @@ struct FCMResponse: Sendable, Hashable {
         blamesToken =
             body?.error?.details?.contains { $0.fieldViolations?.contains { $0.field == "message.token" } == true }
             == true
-        self.retryAfter = retryAfter.flatMap { Self.pause($0, at: now) }
+        self.retryAfter = retryAfter.flatMap { RetryAfter.delay($0, at: now) }
     }
 
     private struct Body: Decodable {
@@ -80,21 +79,5 @@ struct FCMResponse: Sendable, Hashable {
         return PushError(
             code, status: status, reason: reason.isEmpty ? "without a reason" : reason,
             retryAfter: code == .quotaExceeded ? max(retryAfter ?? .zero, Self.quotaPause) : retryAfter)
-    }
-
-    /// A pause in seconds, or until a date as HTTP writes it (RFC 9110, 10.2.3). Nil for anything else.
-    static func pause(_ text: String, at now: Date) -> Duration? {
-        if let seconds = Int(text.trimmingCharacters(in: .whitespaces)) {
-            return min(.seconds(max(0, seconds)), longestPause)
-        }
-        let formatter = DateFormatter()
-        formatter.locale = Locale(identifier: "en_US_POSIX")
-        formatter.timeZone = TimeZone(secondsFromGMT: 0)
-        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-        return formatter.date(from: text).map { date in
-            // A Date of these years is exact to 0.1 us: unrounded, a delay of 30 s can come out as 29.9999999.
-            let milliseconds = (max(0, date.timeIntervalSince(now)) * 1000).rounded()
-            return min(.milliseconds(milliseconds), longestPause)
-        }
     }
 }
