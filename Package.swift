@@ -173,6 +173,15 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // Jobs that servers handle by HTTP.
+        .target(
+            name: "Endpoints",
+            dependencies: [
+                "Cryptography", "Errand", "Outbound", "Postgres",
+                .asyncHTTPClient, .logging, .metrics, .nioCore, .nioHTTP1, .nioPosix, .nioSSL,
+            ],
+            swiftSettings: strict),
+
         // Where spans go.
         .target(
             name: "TraceExport",
@@ -202,7 +211,7 @@ let package = Package(
         .executableTarget(
             name: "Command",
             dependencies: [
-                "AppSchemas", "CProcess", "Dashboard", "EngineSchema", "Errand", "ErrandImages",
+                "AppSchemas", "CProcess", "Dashboard", "Endpoints", "EngineSchema", "Errand", "ErrandImages",
                 "ErrandPush",
                 "ErrandStorage", "FrontSchema", "Jobs", "Listings", "Outbound", "Postgres", "TraceExport", "Web",
                 .argumentParser,
@@ -234,6 +243,13 @@ let package = Package(
         .testTarget(
             name: "TraceExportTests",
             dependencies: ["TraceExport", .logging, .metricsTestKit, .nioCore, .nioHTTP1, .nioPosix, .tracing],
+            swiftSettings: strict),
+        .testTarget(
+            name: "EndpointsTests",
+            dependencies: [
+                "Cryptography", "Endpoints", "Errand", "Outbound", "Postgres", "PushKit",
+                .logging, .metricsTestKit, .nioCore, .nioHTTP1, .nioPosix, .nioSSL,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "DashboardTests",

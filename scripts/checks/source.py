@@ -33,18 +33,19 @@ MODULES = {
     "Sources/ErrandStorage": {"Cryptography", "Outbound"},
     "Sources/ErrandPush": {"Cryptography", "Outbound"},
     "Sources/Errand": {"EngineSchema", "Postgres", "Waiting"},
+    "Sources/Endpoints": {"Cryptography", "Errand", "Outbound", "Postgres"},
     "Sources/TraceExport": {"Waiting"},
     "Sources/Web": {"Errand", "Postgres"},
     "Sources/Dashboard": {"Cryptography", "Errand", "Listings", "Outbound", "Postgres", "Waiting", "Web"},
     "Sources/ErrandTestKit": {"EngineSchema", "Errand", "Postgres", "Waiting"},
     "jobs": {"Archives", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres"},
     "Sources/Command": {
-        "AppSchemas", "CProcess", "Dashboard", "EngineSchema", "Errand", "ErrandImages", "ErrandPush",
+        "AppSchemas", "CProcess", "Dashboard", "Endpoints", "EngineSchema", "Errand", "ErrandImages", "ErrandPush",
         "ErrandStorage", "FrontSchema", "Jobs", "Listings", "Outbound", "Postgres", "TraceExport", "Web"},
 }
 OURS = {
     "AppSchemas", "Archives", "CArchive", "CLibpq", "COpenSSL", "CPNG", "CProcess", "CQREncode", "CSandbox", "CVips",
-    "CVipsSystem", "Command", "Cryptography", "Dashboard", "EmbedText", "EngineSchema", "Errand",
+    "CVipsSystem", "Command", "Cryptography", "Dashboard", "EmbedText", "Endpoints", "EngineSchema", "Errand",
     "ErrandImages", "ErrandPush", "ErrandStorage", "ErrandTestKit", "FrontSchema", "ImageProcess", "Jobs", "Listings",
     "Outbound", "Postgres", "TraceExport", "Waiting", "Web"}
 
