@@ -1,8 +1,10 @@
 /// Allows one log line per ten seconds, so that a long outage doesn't fill a disk.
-struct LogThrottle {
+package struct LogThrottle: Sendable {
     private var last: ContinuousClock.Instant?
 
-    mutating func allowsLine(at now: ContinuousClock.Instant = .now) -> Bool {
+    package init() {}
+
+    package mutating func allowsLine(at now: ContinuousClock.Instant = .now) -> Bool {
         if let last, now - last < .seconds(10) { return false }
         last = now
         return true
