@@ -264,17 +264,31 @@ private struct Approval: JobHandler {
         }
     }
 
-    @Test("a SQL function's wait without a timeout fails its job, which would run on as if the time were over")
-    func timeoutInSQL() async throws {
+    @Test(
+        "a SQL function's wait or snooze without a time fails its job, which would run on as if the time were over",
+        arguments: [("outcome_wait('reply', null)", "timeout"), ("outcome_snooze(null)", "delay")])
+    func timeoutInSQL(outcome: String, name: String) async throws {
         try await withFunctionApp { app, database in
-            try await app.handle("ask", "return errand.outcome_wait('reply', null);")
+            try await app.handle("ask", "return errand.\(outcome);")
             try await app.act("select errand.enqueue('ask')")
             try await withFunctionWorker(of: database) {
                 try await database.waits(for: "exists (select from errand.failed)")
             }
             #expect(
                 try await database.text("select attempts -> -1 ->> 'error' from errand.failed")
-                    == "timeout: expected an interval, got null (ER422)")
+                    == "\(name): expected an interval, got null (ER422)")
+        }
+    }
+
+    @Test("a wait ends at the job's not_after at the latest, when it would not start any more")
+    func notAfter() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await ManualWorker(database)
+            let later = try await database.query("select now() + interval '1 hour'").scalar(Timestamp.self)
+            _ = try await database.query("select errand.enqueue('noop', not_after => now() + interval '1 minute')")
+            let jobs = try await worker.claim(1)
+            try await worker.end(jobs, as: { .waiting($0, for: "late", until: later, by: nil) })
+            #expect(try await database.text("select until = not_after from errand.signal_wait, errand.job") == "true")
         }
     }
 

@@ -63,8 +63,9 @@ begin
         elsif outcome not in ('succeeded', 'snoozed', 'waiting', 'cancelled', 'failed', 'again') then
             raise exception 'outcome: expected succeeded, snoozed, waiting, cancelled, failed or again, got %',
                 quote_literal(left(outcome, 120)) using errcode = 'ER422';
-        elsif outcome = 'waiting' and result.delay is null then
-            raise exception 'timeout: expected an interval, got null' using errcode = 'ER422';
+        elsif outcome in ('snoozed', 'waiting') and result.delay is null then
+            raise exception '%: expected an interval, got null',
+                case outcome when 'snoozed' then 'delay' else 'timeout' end using errcode = 'ER422';
         elsif outcome = 'waiting' and jsonb_typeof(payload) <> 'object' then
             raise exception 'payload: expected an object, which gets the signal, got %', jsonb_typeof(payload)
                 using errcode = 'ER422';

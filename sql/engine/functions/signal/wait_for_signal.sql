@@ -11,7 +11,10 @@ begin
         parked_for = 'signal:' || (wait ->> 'for'), options = job.options - 'signal'
     where live.id = job.id;
     insert into errand.signal_wait as old (job_id, until, name, role)
-    values (job.id, wait_for_signal.until, wait ->> 'for', coalesce(wait ->> 'by', job.options ->> 'owner'))
+    -- After not_after the job would not start, whatever comes: it ends then.
+    values (
+        job.id, least(wait_for_signal.until, job.not_after), wait ->> 'for',
+        coalesce(wait ->> 'by', job.options ->> 'owner'))
     on conflict on constraint signal_wait_pkey do update
     set until = excluded.until, name = excluded.name, role = excluded.role;
     insert into errand.signal_check (job_id) values (job.id);
