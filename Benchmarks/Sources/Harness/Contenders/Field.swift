@@ -50,5 +50,5 @@ struct Field: Sendable {
 
     /// Errand and the baselines, which are no queues for everybody.
     static let own = Set(["errand", before, "c", "bare"]).union(Images.tools)
-    static let leading: Set = ["pgqueuer"]
+    static let leading: Set = ["errand_python", "pgqueuer"]
 }
