@@ -361,9 +361,12 @@ let package = Package(
         .executableTarget(
             name: "ErrandContender",
             dependencies: [
-                "Errand",
+                "Endpoints", "Errand",
                 .argumentParser,
                 .logging,
+                .nioCore,
+                .nioHTTP1,
+                .nioPosix,
                 .serviceLifecycle,
                 .subprocess,
                 .systemPackage,

@@ -22,10 +22,18 @@ struct Work: AsyncParsableCommand {
     @Option(help: "Take jobs from so many queues, as `enqueue --queues` names them.")
     var queues: Int?
 
+    @Flag(help: "Post the jobs to a server in this process, instead of running them.")
+    var posts = false
+
     func run() async throws {
         let database = try target.database(connections: 8)
         let record = Record(keepsLatencies: latencies)
         var configuration = WorkerConfiguration()
+        if posts {
+            configuration.endpoints = try await EndpointStub(for: BenchJob.kind, on: database) {
+                record.began(enqueuedAt: nil)
+            }.caller
+        }
         configuration.name = "bench:\(ProcessInfo.processInfo.processIdentifier)"
         let slots = configuration.queues["default"] ?? 1
         if let queue { configuration.queues = [queue: slots] }

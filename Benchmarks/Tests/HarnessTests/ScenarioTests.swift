@@ -26,7 +26,9 @@ import Testing
     func choosing() {
         let chosen = { (word: String) in [any Scenario].all(isFull: false).filter { $0.isChosen(by: word) }.map(\.name)
         }
-        let drains = ["drain-1", "drain-2", "drain-4", "drain-cpu-1", "drain-cpu-2", "drain-10k", "drain-followed"]
+        let drains = [
+            "drain-1", "drain-2", "drain-4", "drain-cpu-1", "drain-cpu-2", "drain-10k", "drain-followed", "drain-http",
+        ]
         #expect(chosen("drain") == drains)
         #expect(chosen("drain-1") == ["drain-1"])
         #expect(chosen("enqueue-16") == ["enqueue-16", "enqueue-16-busy", "enqueue-16-idle"])

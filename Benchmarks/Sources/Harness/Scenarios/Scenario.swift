@@ -71,6 +71,7 @@ extension [any Scenario] {
             Drain(workers: 2, burns: 200, peers: .inFull),
             Drain(workers: 1, bytes: 10_000, peers: .leading),
             Drain(workers: 1, isFollowed: true, peers: .none),
+            Drain(workers: 1, isPosted: true, peers: .none),
             Queues(counts: [1, 100]),
             Footprint(),
             Latency(name: "latency-20", rate: 20, duration: 10, peers: .leading),
