@@ -118,7 +118,8 @@ comment on column errand.job.guard is 'its guard (errand.guard), which says whet
 comment on column errand.job.tags is 'words to find it by';
 comment on column errand.job.subject is 'the user whose job it is: people.erase cancels it; null = nobody''s';
 comment on column errand.job.options is
-    'what only its worker reads: errand_internal.check_options; owner is the login that follows it';
+    'what only its worker reads: errand_internal.check_options; owner is the login that follows it, token '
+    'that of the HTTP API';
 comment on column errand.job.parked_for is
     'what a parked job waits for, as limit:KEY: errand.park_reason';
 
@@ -223,7 +224,8 @@ comment on column errand.history.guard is 'its guard';
 comment on column errand.history.tags is 'words to find it by';
 comment on column errand.history.subject is 'the user whose job it is; null = nobody''s, or erased';
 comment on column errand.history.options is
-    'what only its worker reads: errand_internal.check_options; owner is the login that follows it';
+    'what only its worker reads: errand_internal.check_options; owner is the login that follows it, token '
+    'that of the HTTP API';
 
 create table errand.history_default partition of errand.history default;
 alter table errand.history_default replica identity full;
@@ -288,7 +290,8 @@ comment on column errand.failed.guard is 'its guard';
 comment on column errand.failed.tags is 'words to find it by';
 comment on column errand.failed.subject is 'the user whose job it is; null = nobody''s';
 comment on column errand.failed.options is
-    'what only its worker reads: errand_internal.check_options; owner is the login that follows it';
+    'what only its worker reads: errand_internal.check_options; owner is the login that follows it, token '
+    'that of the HTTP API';
 
 create table errand.past_failure (
     job_id bigint not null,

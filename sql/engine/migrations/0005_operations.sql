@@ -199,6 +199,26 @@ from pg_control_system() as control
 cross join pg_database as here
 where here.datname = current_database();
 
+create table errand.api_token (
+    set_at timestamptz not null default now(),
+    name text not null,
+    hash bytea not null,
+    kinds text[],
+    queues text[],
+    set_by text not null default session_user,
+    constraint api_token_pkey primary key (name),
+    -- The token of a request: errand_internal.token_of.
+    constraint api_token_hash unique (hash)
+);
+comment on table errand.api_token is
+    'The tokens of the HTTP API: who may enqueue what by it. A job belongs to the token that enqueued it';
+comment on column errand.api_token.set_at is 'when it was set';
+comment on column errand.api_token.name is 'the token''s name, which its jobs have: options.token';
+comment on column errand.api_token.hash is 'SHA-256 of the token, which is stored nowhere';
+comment on column errand.api_token.kinds is 'the kinds that it may enqueue; null = all';
+comment on column errand.api_token.queues is 'the queues that it may enqueue into; null = all';
+comment on column errand.api_token.set_by is 'the login that set it';
+
 create table errand.app (
     name text not null,
     number bigint not null generated always as identity,

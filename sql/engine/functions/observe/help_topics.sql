@@ -10,6 +10,7 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
         ('pull', 'run jobs in any language', 'worker handler python node go poll fetch claim lease ack heartbeat'),
         ('follow', 'see, wait for and cancel jobs of your own', 'await result wait output progress own'),
         ('signals', 'wake jobs that wait for an outside event', 'event wait approval callback webhook resume'),
+        ('api', 'who may enqueue by HTTP', 'http rest token curl webhook'),
         ('find', 'find jobs, what they do, and what became of them', 'search list show why status errors log history'),
         ('retry', 'retry failed and cancelled jobs, correct them, or give them up',
             'rerun requeue repeat again correct fix'),

@@ -4,7 +4,7 @@
 create or replace function errand_internal.insert_job(
     kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int, unique_key text,
     not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], subject text, options jsonb,
-    owner text, kind_defaults jsonb, out job_id bigint, out inserted boolean, out state text
+    owner text, kind_defaults jsonb, token text default null, out job_id bigint, out inserted boolean, out state text
 )
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -42,7 +42,7 @@ begin
     wanted.guard := insert_job.guard;
     wanted.tags := nullif(insert_job.tags[:], '{}');
     wanted.subject := insert_job.subject;
-    wanted.options := errand_internal.stored_options(insert_job.options, owner);
+    wanted.options := errand_internal.stored_options(insert_job.options, owner, token);
     if wanted.limit_key is not null and wanted.state = 'available' and errand_internal.limit_is_full(wanted.limit_key)
     then
         wanted.state := 'parked';
