@@ -1,6 +1,5 @@
 import Foundation
 import Hummingbird
-import HummingbirdCore
 import Logging
 import NIOCore
 import Postgres
@@ -108,41 +107,8 @@ package struct Web: Service {
     ///
     /// - Throws: ``ListenError`` if it can't listen at the address.
     package func run() async throws {
-        // hummingbird logs a listener that is stopped as an error. A listener that fails throws, and is logged then.
-        var quiet = logger
-        quiet.logLevel = .critical
-        let connections = OpenConnections(limit: 200)
-        let application = Application(
-            router: router(),
-            // A silent peer holds a connection and some kilobytes for this long, or until others need them.
-            server: .http1(
-                configuration: .init(
-                    additionalChannelHandlers: [connections.handler()], idleTimeout: .seconds(30))),
-            configuration: .init(address: .hostname(address.host, port: address.port), serverName: nil),
-            onServerRunning: { channel in
-                let port = channel.localAddress?.port ?? address.port
-                logger.info("listening", metadata: ["address": "\(Address(host: address.host, port: port))"])
-                onListening(port)
-            },
-            logger: quiet)
-        var configuration = ServiceGroupConfiguration(services: [.init(service: application)], logger: quiet)
-        // A running request may complete. An incomplete header isn't waited for.
-        configuration.maximumGracefulShutdownDuration = .seconds(1)
-        let group = ServiceGroup(configuration: configuration)
-        // A task of its own: if it were cancelled, an accepted connection that is not yet served would end the process
-        // (swift-nio issue 3481). A graceful shutdown closes the listener first.
-        let serving = Task { try await group.run() }
-        do {
-            try await withTaskCancellationHandler {
-                try await serving.value
-            } onCancel: {
-                Task { await group.triggerGracefulShutdown() }
-            }
-        } catch {
-            // It was told to end.
-            if Task.isCancelled { return }
-            throw ListenError(error) ?? error
-        }
+        try await Listener(address: address, connections: 200, logger: logger, onListening: onListening)
+            .serve(router().buildResponder())
     }
 }
 
