@@ -182,6 +182,20 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // What programs without a connection to the database enqueue by.
+        .target(
+            name: "API",
+            dependencies: [
+                "Cryptography", "Errand", "Postgres", "Web",
+                .coreMetrics,
+                .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Web"])),
+                .logging,
+                .metrics,
+                .nioCore,
+                .serviceLifecycle,
+            ],
+            swiftSettings: strict),
+
         // Where spans go.
         .target(
             name: "TraceExport",
@@ -211,7 +225,7 @@ let package = Package(
         .executableTarget(
             name: "Command",
             dependencies: [
-                "AppSchemas", "CProcess", "Dashboard", "Endpoints", "EngineSchema", "Errand", "ErrandImages",
+                "API", "AppSchemas", "CProcess", "Dashboard", "Endpoints", "EngineSchema", "Errand", "ErrandImages",
                 "ErrandPush",
                 "ErrandStorage", "FrontSchema", "Jobs", "Listings", "Outbound", "Postgres", "TraceExport", "Web",
                 .argumentParser,
@@ -240,6 +254,14 @@ let package = Package(
             dependencies: ["ErrandImages", "ErrandTestKit", "ImageProcess", .metricsTestKit],
             swiftSettings: strict),
         .testTarget(name: "WebTests", dependencies: ["Web", "ErrandTestKit", "Postgres"], swiftSettings: strict),
+        .testTarget(
+            name: "APITests",
+            dependencies: [
+                "API", "Errand", "ErrandTestKit", "Postgres", "Web", .asyncHTTPClient, .logging, .metricsTestKit,
+                .nioCore,
+                .nioHTTP1,
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "TraceExportTests",
             dependencies: ["TraceExport", .logging, .metricsTestKit, .nioCore, .nioHTTP1, .nioPosix, .tracing],

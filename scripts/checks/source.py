@@ -36,16 +36,17 @@ MODULES = {
     "Sources/Endpoints": {"Cryptography", "Errand", "Outbound", "Postgres"},
     "Sources/TraceExport": {"Waiting"},
     "Sources/Web": {"Errand", "Postgres"},
+    "Sources/API": {"Cryptography", "Errand", "Postgres", "Web"},
     "Sources/Dashboard": {"Cryptography", "Errand", "Listings", "Outbound", "Postgres", "Waiting", "Web"},
     "Sources/ErrandTestKit": {"EngineSchema", "Errand", "Postgres", "Waiting"},
     "jobs": {"Archives", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres"},
     "Sources/Command": {
-        "AppSchemas", "CProcess", "Dashboard", "Endpoints", "EngineSchema", "Errand", "ErrandImages", "ErrandPush",
-        "ErrandStorage", "FrontSchema", "Jobs", "Listings", "Outbound", "Postgres", "TraceExport", "Web"},
+        "API", "AppSchemas", "CProcess", "Dashboard", "Endpoints", "EngineSchema", "Errand", "ErrandImages",
+        "ErrandPush", "ErrandStorage", "FrontSchema", "Jobs", "Listings", "Outbound", "Postgres", "TraceExport", "Web"},
 }
 OURS = {
-    "AppSchemas", "Archives", "CArchive", "CLibpq", "COpenSSL", "CPNG", "CProcess", "CQREncode", "CSandbox", "CVips",
-    "CVipsSystem", "Command", "Cryptography", "Dashboard", "EmbedText", "Endpoints", "EngineSchema", "Errand",
+    "API", "AppSchemas", "Archives", "CArchive", "CLibpq", "COpenSSL", "CPNG", "CProcess", "CQREncode", "CSandbox",
+    "CVips", "CVipsSystem", "Command", "Cryptography", "Dashboard", "EmbedText", "Endpoints", "EngineSchema", "Errand",
     "ErrandImages", "ErrandPush", "ErrandStorage", "ErrandTestKit", "FrontSchema", "ImageProcess", "Jobs", "Listings",
     "Outbound", "Postgres", "TraceExport", "Waiting", "Web"}
 
