@@ -1,14 +1,14 @@
 import Tracing
 
 /// A trace and a span of it, in W3C Trace Context format: `00-TRACE-SPAN-FLAGS`.
-struct TraceParent: Sendable {
-    let text: String
+package struct TraceParent: Sendable {
+    package let text: String
 
     /// 32 hex digits, the same for all spans of the trace.
     var traceID: String { String(text.dropFirst(3).prefix(32)) }
 
     /// Nil for a text that the database would refuse.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         let isHex = parts.allSatisfy { $0.allSatisfy { Self.digits.contains($0) } }
         guard parts.map(\.count) == [2, 32, 16, 2], isHex else { return nil }

@@ -7,6 +7,9 @@ enum MetricHelp {
 
     /// Those that a process counts or reads about itself.
     private static let ofProcess = [
+        "errand_api_request_seconds": "How long a request of the HTTP API took, without those that wait for a job.",
+        "errand_api_requests_total": "Requests of the HTTP API by operation and status.",
+        "errand_api_waits": "Callers of the HTTP API that wait for a job now.",
         "errand_build_info": "1, with the version of this process.",
         "errand_image_processes": "errand-image processes by state.",
         "errand_image_processes_started_total": "Started errand-image processes.",
