@@ -27,3 +27,12 @@ int process_hide_memory(void) {
     core.rlim_cur = core.rlim_max = 0;
     return setrlimit(RLIMIT_CORE, &core) == 0 ? 0 : errno;
 }
+
+unsigned long process_allow_open_files(unsigned long most) {
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return 0;
+    if (files.rlim_cur >= most) return files.rlim_cur;
+    files.rlim_cur = most < files.rlim_max ? most : files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    return getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : 0;
+}

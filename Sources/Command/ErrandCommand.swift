@@ -34,13 +34,15 @@ struct ErrandCommand: AsyncParsableCommand {
                 ]),
             CommandGroup(
                 name: "Service",
-                subcommands: [RunCommand.self, WorkerCommand.self, SchedulerCommand.self, WebCommand.self]),
+                subcommands: [
+                    RunCommand.self, WorkerCommand.self, SchedulerCommand.self, WebCommand.self, APICommand.self,
+                ]),
             CommandGroup(
                 name: "Job",
                 subcommands: [
                     StatusCommand.self, EnqueueCommand.self, JobCommand.self, BulkCommand.self, ErrorsCommand.self,
                     QueueCommand.self, ScheduleCommand.self, LimitCommand.self, CircuitCommand.self,
-                    AuditCommand.self, CallCommand.self,
+                    TokenCommand.self, AuditCommand.self, CallCommand.self,
                 ]),
             CommandGroup(name: "App", subcommands: [MediaCommand.self]),
             CommandGroup(name: "Trial", subcommands: [ImageCommand.self, BenchCommand.self]),

@@ -45,6 +45,9 @@ extension Listing {
         columns: "what, name, set_as, allowed, per::text as per, running, is_full, parked", view: "errand.limits",
         order: "is_full desc nulls last, parked desc nulls last, what, name")
 
+    package static let apiTokens = Listing(
+        columns: "name, kinds, queues, set_at, set_by", view: "errand.api_tokens", order: "name")
+
     package static let schedules = Listing(
         columns: """
             name, cron, time_zone, kind, last_tick, last_outcome, last_job_id, next_tick, problem, paused_at, paused_reason

@@ -10,4 +10,7 @@ int process_hide_memory(void);
 int process_argument_count(void);
 const char *process_argument(int index);
 
+/* Lets the process have this many open files at once, as far as its hard limit allows. Returns how many it may have. */
+unsigned long process_allow_open_files(unsigned long most);
+
 #endif

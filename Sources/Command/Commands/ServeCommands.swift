@@ -66,6 +66,7 @@ struct Serving {
         let isAlone = cells.count == 1
         // Metrics and spans come before the services that make them.
         let web = try WebServer(environment, isWeb: isWeb)
+        let api = try isWeb ? APIServer(environment) : nil
         let traces = try environment.traces()
         let jobs = try isWorker ? JobServices(environment) : nil
         let parts = CellService.Parts(
@@ -77,9 +78,10 @@ struct Serving {
             try await StopSignals.run(within: limit, log: log) {
                 let services = try cells.map { try CellService($0, parts, environment) }
                 traces?.start()
-                let checks = services.flatMap(\.readiness)
+                let checks = services.flatMap(\.readiness) + (api.map { [$0.readiness(isRequired: false)] } ?? [])
                 // Serves while the database is awaited, and until the last job is handed back. Then it is cancelled.
                 async let _: Void? = web?.serve(checks)
+                async let _: Void? = api?.serve()
                 if isAlone { try await services[0].waitUntilReady() }
                 let group = ServiceGroup(
                     services: isAlone ? services[0].services : services, logger: environment.logger)

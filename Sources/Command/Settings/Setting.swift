@@ -170,6 +170,13 @@ extension Setting {
         expected: "addresses such as 127.0.0.1,10.0.0.0/8",
         "addresses of such proxies; the header of others is ignored"
     ) { parseAddressRanges($0) != nil }
+    static let apiAddress = Setting(
+        "errand.api.address", "ERRAND_API_ADDRESS", nil, expected: "host:port or off",
+        "where `errand api` and `run` serve the HTTP API for callers; unset: nowhere"
+    ) { $0 == "off" || Web.Address($0) != nil }
+    static let apiConnections = Setting(
+        "errand.api.connections", "ERRAND_API_CONNECTIONS", "4", expected: "a number of 1 to 1000",
+        "database connections of the HTTP API; one more while callers wait for jobs", accepts: isCount)
     static let logLevel = Setting(
         "errand.log.level", "ERRAND_LOG_LEVEL", "info",
         expected: "trace, debug, info, notice, warning, error or critical", "lowest log level that is written"
@@ -201,6 +208,7 @@ extension Setting {
         storageURL, storageAccessKey, storageSecretKey, storageSessionToken, push, apnsKey, apnsKeyID, apnsTeamID,
         apnsTopic, apnsServer, apnsAuthorities, fcmServiceAccount, fcmServer, fcmAuthorities, imageProcesses,
         imageLimit, webAddress, webPage, webPasswords, webTokens, webProxyHeader, webProxyAddresses,
+        apiAddress, apiConnections,
         logLevel, logFormat, logErrors, traceEndpoint, traceHeaders, serviceName,
     ]
 
