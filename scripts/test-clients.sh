@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # test-clients.sh [chaos SECONDS]: runs workers in Python, Node.js and Go, which pull jobs by SQL (Examples/pull), and
-# compares how each job ended with what is expected; then test-python.sh. What they print is in .errand/clients.
+# compares how each job ended with what is expected; then docs/http-api.md and Schemathesis against the HTTP API; then
+# test-python.sh. What they print is in .errand/clients.
 #
 # With chaos, it kills workers of all sorts and the server at random for so long, and counts what was lost.
 set -euo pipefail
@@ -11,7 +12,7 @@ scripts/need.sh build database clients
 folder=.errand/clients
 mkdir -p "$folder"
 rm -f "$folder"/*.log
-packages=(psycopg[binary]==3.3.9)
+packages=(psycopg[binary]==3.3.9 schemathesis==4.32.5)
 if [ "$(cat "$folder/venv/packages" 2> /dev/null)" != "${packages[*]}" ]; then
     python3 -m venv --clear "$folder/venv"
     "$folder/venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"
@@ -40,4 +41,6 @@ if [ "${1:-}" = chaos ]; then
 fi
 scripts/cluster.sh with --no-sync "$folder/cluster" \
     "$folder/venv/bin/python" Tests/Clients/main.py "$program/errand" "$folder"
+scripts/cluster.sh with --no-sync "$folder/http" \
+    "$folder/venv/bin/python" Tests/Clients/http_api.py "$program/errand" "$folder"
 exec scripts/test-python.sh
