@@ -9,7 +9,7 @@ import Testing
     @Test("a token is printed once, listed without itself, replaced and dropped")
     func tokens() async throws {
         try await withTestDatabase { database, configuration in
-            let settings = ["DATABASE_URL": TestServer.url(of: configuration)]
+            let settings = ["DATABASE_URL": try TestServer.url(of: configuration)]
             func errand(_ arguments: String...) async throws -> Program {
                 try await Program.run(["token"] + arguments, settings: settings)
             }
