@@ -232,6 +232,7 @@ let package = Package(
                 .product(name: "Configuration", package: "swift-configuration"),
                 .coreMetrics,
                 .logging,
+                .nioSSL,
                 .serviceLifecycle,
                 .tracing,
             ],

@@ -40,6 +40,7 @@ struct CellService: Service {
         worker = parts.worker.flatMap { configuration in
             var configuration = configuration
             configuration.cell = cell.name
+            configuration.endpoints = parts.jobs?.endpoints
             return handlers.map {
                 Worker(
                     database: database, configuration: configuration, sharing: parts.capacity, logger: cell.logger,

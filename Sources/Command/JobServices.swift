@@ -15,6 +15,8 @@ struct JobServices: Sendable {
     private let images: ImageProcessPool
     private let pushes: PushServices
     private let photoLimit: Int
+    /// Nil if this process calls no endpoints.
+    let endpoints: (any EndpointCaller)?
 
     /// Opens no connection.
     init(_ environment: Environment) throws {
@@ -22,6 +24,7 @@ struct JobServices: Sendable {
         let processes = try environment.settings.value(.imageProcesses) { Int($0) }
         images = ImageProcessPool(.init(processes: processes), logger: environment.logger)
         photoLimit = try environment.settings.value(.imageLimit, parseBytes)
+        endpoints = try environment.settings.endpointCaller(environment.logger)
         pushes = try environment.settings.pushServices(environment.logger).measured
         // Gauges of each process, which show if one worker lacks the credentials.
         for (service, route) in [("apns", pushes.apns.route), ("fcm", pushes.fcm.route)] {

@@ -138,6 +138,20 @@ extension Setting {
         "fcm.authorities", "FCM_AUTHORITIES", nil, expected: "a file of PEM certificates",
         "authorities for a private server in place of Google's"
     ) { !$0.isEmpty }
+    // Hidden, because it may be the secrets themselves. Checked where it is used.
+    static let endpointSecrets = Setting(
+        "errand.endpoint.secrets", "ERRAND_ENDPOINT_SECRETS", nil,
+        expected: "name=whsec_…,… or a file of such lines", isSecret: true,
+        "what signs jobs that are posted to endpoints; unset: they are left to other workers"
+    ) { !$0.isEmpty }
+    static let endpointAuthorities = Setting(
+        "errand.endpoint.authorities", "ERRAND_ENDPOINT_AUTHORITIES", nil, expected: "a file of PEM certificates",
+        "authorities to trust besides the system's, for private endpoints"
+    ) { !$0.isEmpty }
+    static let apiURL = Setting(
+        "errand.api.url", "ERRAND_API_URL", nil, expected: "https://host, as endpoints reach it",
+        "the HTTP API, for callbacks of endpoints; unset: they get only the path of a callback"
+    ) { $0.wholeMatch(of: /https?:\/\/[A-Za-z0-9.:\[\]_-]+(\/[A-Za-z0-9._~\/-]*)?/) != nil }
     static let imageProcesses = Setting(
         "errand.image.processes", "ERRAND_IMAGE_PROCESSES", "2", expected: "a number of 1 to 1000",
         "errand-image processes at once", accepts: isCount)
@@ -206,9 +220,9 @@ extension Setting {
         databaseURL, cellURL, queues, pollInterval, listen, lease, heartbeatInterval, grace, memory, connections,
         claimConnections, functionConnections,
         storageURL, storageAccessKey, storageSecretKey, storageSessionToken, push, apnsKey, apnsKeyID, apnsTeamID,
-        apnsTopic, apnsServer, apnsAuthorities, fcmServiceAccount, fcmServer, fcmAuthorities, imageProcesses,
-        imageLimit, webAddress, webPage, webPasswords, webTokens, webProxyHeader, webProxyAddresses,
-        apiAddress, apiConnections,
+        apnsTopic, apnsServer, apnsAuthorities, fcmServiceAccount, fcmServer, fcmAuthorities, endpointSecrets,
+        endpointAuthorities, apiURL, imageProcesses, imageLimit, webAddress, webPage, webPasswords, webTokens,
+        webProxyHeader, webProxyAddresses, apiAddress, apiConnections,
         logLevel, logFormat, logErrors, traceEndpoint, traceHeaders, serviceName,
     ]
 

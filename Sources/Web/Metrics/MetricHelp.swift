@@ -11,6 +11,8 @@ enum MetricHelp {
         "errand_api_requests_total": "Requests of the HTTP API by operation and status.",
         "errand_api_waits": "Callers of the HTTP API that wait for a job now.",
         "errand_build_info": "1, with the version of this process.",
+        "errand_endpoint_request_seconds": "How long a call of an endpoint took until its response.",
+        "errand_endpoint_requests_total": "Calls of endpoints by what their responses mean.",
         "errand_image_processes": "errand-image processes by state.",
         "errand_image_processes_started_total": "Started errand-image processes.",
         "errand_image_seconds": "How long a photo took, without the wait for a free process.",
