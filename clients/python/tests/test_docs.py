@@ -1,12 +1,13 @@
-"""Runs docs/python.md as a reader does: its files, its shell and its Python session, in order, on a real database.
+"""Runs pages as a reader does: their files, their shell and their Python session, in order, on a real database.
 
 Blocks of sh run in one shell, and blocks of python in one session of Python, which that shell has started. A block of
 text after one of these is what it prints, where … stands for part of a line. Comments say what readers needn't see:
 
     <!-- file: PATH -->     the next block is that file
-    <!-- start -->          the next block is a command that goes on: the worker
-    <!-- stop -->           the worker is told to stop, and ends with 0
-    <!-- prints -->         the next block is among what the worker has printed
+    <!-- start -->          the next block is a command that goes on: a worker, which soon says that it has started
+    <!-- start: TEXT -->    the same of a command that soon says TEXT
+    <!-- stop -->           the newest of these commands is told to stop, and ends with 0
+    <!-- prints -->         the next block is among what these commands have printed
     <!-- first … -->        Python that runs before the next block
     <!-- not run -->        the next block only installs
 """
@@ -79,8 +80,9 @@ class Reader:
         self.shell = self._started(
             ["bash", "-eE", "-c", "while read -r -d '' block; do eval \"$block\"; done"], environment)
         self.python: subprocess.Popen[str] | None = None
-        self.worker: subprocess.Popen[bytes] | None = None
-        self.log = folder / "worker.log"
+        self.running: list[subprocess.Popen[bytes]] = []
+        self.log = folder / "running.log"
+        self.log.touch()
 
     def _started(self, command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -113,22 +115,22 @@ class Reader:
                 return said.removesuffix("@@end\n")
         raise AssertionError(f"it fails:\n{text}\n{said}")
 
-    def start(self, text: str) -> None:
-        assert self.worker is None, "there is a worker already"
-        with self.log.open("wb") as log:
-            self.worker = subprocess.Popen(
+    def start(self, text: str, says: str) -> None:
+        said = len(self.log.read_text())
+        with self.log.open("ab") as log:
+            process = subprocess.Popen(
                 ["bash", "-c", text], cwd=self.folder, env=self.environment(), stdout=log, stderr=log)
-        becomes(lambda: "started" in self.log.read_text() or self.worker and self.worker.poll() is not None, 30)
-        assert self.worker.poll() is None, self.log.read_text()
+        self.running.append(process)
+        becomes(lambda: says in self.log.read_text()[said:] or process.poll() is not None, 30)
+        assert process.poll() is None, self.log.read_text()
 
     def stop(self) -> None:
-        assert self.worker is not None, "there is no worker"
-        self.worker.send_signal(signal.SIGTERM)
-        assert self.worker.wait(30) == 0, self.log.read_text()
-        self.worker = None
+        process = self.running.pop()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0, self.log.read_text()
 
     def leave(self) -> None:
-        for process in (self.worker, self.python, self.shell):
+        for process in (*self.running, self.python, self.shell):
             if process is not None:
                 process.kill()
                 process.communicate()
@@ -151,7 +153,7 @@ def run(page: Path, reader: Reader) -> int:
             path.write_text(part.text)
             said = None
         elif kind == "start":
-            reader.start(part.text)
+            reader.start(part.text, argument or "started")
             said = None
         elif kind == "stop":
             reader.stop()
@@ -174,7 +176,7 @@ def run(page: Path, reader: Reader) -> int:
             said = None
         else:
             pytest.fail(f"{here}: nobody knows how to run {part.note} {part.language}")
-    if reader.worker is not None:
+    while reader.running:
         reader.stop()
     return len(parts)
 
@@ -188,6 +190,7 @@ def reader(owner: str, tmp_path: Path) -> Iterator[Reader]:
         **{name: value for name, value in os.environ.items() if name != "DATABASE_URL"},
         **{variable: str(server[name]) for name, variable in names.items() if name in server},
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["ERRAND_BIN"], os.environ["PATH"]]),
+        "CHECKOUT": str(ROOT),
     }
     drop(owner)
     here = Reader(tmp_path, environment)
@@ -209,6 +212,16 @@ def drop(owner: str) -> None:
 
 def test_the_guide_runs_word_for_word(reader: Reader) -> None:
     assert run(ROOT / "docs/python.md", reader) > 30
+
+
+def test_so_does_the_guide_to_handlers_by_http(reader: Reader) -> None:
+    assert run(ROOT / "docs/endpoints.md", reader) > 20
+
+
+def test_so_does_the_manual_of_the_http_api(reader: Reader) -> None:
+    reader.sh("createdb shop; export DATABASE_URL=postgresql:///shop; errand migrate")
+    reader.start("ERRAND_QUEUES=default=10 exec errand worker", "started")
+    assert run(ROOT / "docs/http-api.md", reader) > 12
 
 
 def test_so_does_the_readme_of_the_client(reader: Reader) -> None:
