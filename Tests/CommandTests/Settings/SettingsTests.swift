@@ -46,7 +46,7 @@ import Testing
             let hash = "scrypt:10:8:1:" + String(repeating: "0", count: 32) + ":" + String(repeating: "0", count: 64)
             let samples = [
                 "http://localhost:4318", "name=value", "postgresql:///x", "512MB", "ABC123DEFG", "com.example.app",
-                "alice=\(hash)", "ci=a-token-of-20-characters", "127.0.0.1",
+                "alice=\(hash)", "ci=a-token-of-20-characters", "127.0.0.1", "127.0.0.1:8081",
             ]
             let text = try #require(samples.filter(setting.accepts).first ?? setting.fallback)
             let settings = try Settings.load(environment: ["ERRAND_CONFIG": path, setting.variable: text])
