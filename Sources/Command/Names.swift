@@ -13,6 +13,7 @@ struct Names: Sendable {
     /// Those that kinds need or that were ever open.
     static let circuits = Names(
         what: "circuit", query: "select name from errand.circuits union select unnest(circuits) from errand.kinds")
+    static let endpoints = Names(what: "endpoint", query: "select name from errand.endpoints")
 
     func all(on connection: Connection) async throws -> [String] {
         try await connection.query(Statement(query, [])).column(0, as: String.self)
@@ -42,6 +43,7 @@ extension CompletionKind {
     static let kinds = names(.kinds)
     static let schedules = names(.schedules)
     static let circuits = names(.circuits)
+    static let endpoints = names(.endpoints)
 
     /// The names when Tab is pressed. After 2 s there is no completion: a shell that waits or shows errors would be
     /// worse.

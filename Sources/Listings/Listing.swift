@@ -45,6 +45,14 @@ extension Listing {
         columns: "what, name, set_as, allowed, per::text as per, running, is_full, parked", view: "errand.limits",
         order: "is_full desc nulls last, parked desc nulls last, what, name")
 
+    package static let endpoints = Listing(
+        columns: """
+            name, url, secret_name, kinds, running, waiting, down_since, down_until,
+            extract(epoch from timeout)::float8 as timeout_seconds,
+            extract(epoch from callback_timeout)::float8 as callback_timeout_seconds, max_running, allows_private,
+            problem
+            """, view: "errand.endpoints", order: "name")
+
     package static let apiTokens = Listing(
         columns: "name, kinds, queues, set_at, set_by", view: "errand.api_tokens", order: "name")
 

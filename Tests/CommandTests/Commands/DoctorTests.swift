@@ -58,7 +58,7 @@ import Testing
             lines.map(\.check) == [
                 "database", "tls", "writes", "settings", "schema", "home", "roles", "rights", "clock",
                 "wake-ups", "workers", "scheduler", "maintenance", "cell", "moves", "stuck jobs", "failures",
-                "circuits", "guards", "partitions", "vacuum horizon", "locks", "notifications", "overdue",
+                "circuits", "endpoints", "guards", "partitions", "vacuum horizon", "locks", "notifications", "overdue",
                 "kinds", "paused", "storage", "pushes", "image program", "image formats",
             ] + (Self.needsFonts ? ["fonts"] : []) + ["address"])
         let formats = "reads jpeg, png, webp, gif, heic, avif; writes jpeg, webp, avif"
