@@ -311,7 +311,7 @@ let package = Package(
         .testTarget(
             name: "ErrandTests",
             dependencies: [
-                "AppTestKit", "Errand", "ErrandTestKit", .metricsTestKit,
+                "AppTestKit", "Cryptography", "Errand", "ErrandTestKit", .metricsTestKit,
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
             ],
             swiftSettings: strict),

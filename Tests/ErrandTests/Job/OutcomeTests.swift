@@ -68,10 +68,11 @@ import Testing
     func tooFar() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database)
+            let later = try await database.query("select now() + interval '11 years'").scalar(Timestamp.self)
             let ends: [(ClaimedJob) -> Completion] = [
                 { .snoozed($0, until: .infinity) }, { .snoozed($0, for: .seconds(Int64.max)) },
                 { .retried($0, error: "not yet", after: .seconds(11 * 366 * 86_400)) },
-                { .parked($0, circuit: "storage", until: .infinity, reason: "it moves") },
+                { .parked($0, circuit: "storage", until: later, reason: "it moves") },
             ]
             for end in ends {
                 try await Queue(database: database).enqueue(Noop())
@@ -83,6 +84,28 @@ import Testing
             #expect(errors.allSatisfy { $0.contains(": expected at most 10 years from now, got ") })
             #expect(errors[0].hasSuffix("got infinity") && errors[3].contains("; parked: expected"))
             #expect(try await database.count("from errand.circuit where opened_at is not null") == 0)
+        }
+    }
+
+    @Test("a circuit that a handler opens without an end stays open until an operator closes it")
+    func withoutEnd() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await ManualWorker(database)
+            for until in [Timestamp.infinity, nil, .infinity] {
+                try await Queue(database: database).enqueue(Noop())
+                try await worker.end(
+                    worker.claim(1), as: { .parked($0, circuit: "storage", until: until, reason: "gone") })
+                #expect(
+                    try await database.text("select state, until from errand.circuits where name = 'storage'")
+                        == "open|")
+            }
+            try await database.promote()
+            #expect(try await database.text("select state, count(*) from errand.job group by state") == "parked|3")
+            try await database.execute("select errand.circuit_close('storage')")
+            #expect(
+                try await database.becomes("bool_and(state = 'available') from errand.job") {
+                    try await database.promote()
+                })
         }
     }
 

@@ -22,8 +22,9 @@ import Testing
         "worker_id": "(select min(id) from errand.worker)", "limit_key": "'a'", "allowed": "999", "priority": "1",
         "job_id": "(select min(id) from errand.job where payload = '1' and state = 'available')",
         "action": "'cancel'", "state": "'succeeded'", "cron": "'every 5 s'", "schedule": "'every 5 s'",
-        "hash": "sha256('s')", "time_zone": "'UTC'", "topic": "'retry'",
-        "moment": "now()", "since": "now() - interval '1 hour'",
+        "hash": "sha256('s')",
+        "url": "'https://errand.example'", "secret_name": "'s'", "endpoint": "'s'",
+        "time_zone": "'UTC'", "topic": "'retry'", "moment": "now()", "since": "now() - interval '1 hour'",
     ]
 
     private static let calls = [
@@ -131,6 +132,7 @@ import Testing
             "update errand.queue set paused_until = now()",
             "select errand.pause_queue('other', 'x', now() + interval '1 hour', force => true)",
             "select errand.put_api_token('s', sha256('x'))",
+            "select errand.put_endpoint('s', 'https://errand.example', 's')",
             "select errand.circuit_open('apns', 'x')", "select errand.put_schedule('s', 'every 1 h', 'noop')",
             "update errand.schedule set last_tick = now() - interval '2 h', due_at = now(), owner = session_user",
             """

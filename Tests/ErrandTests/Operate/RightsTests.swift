@@ -75,20 +75,21 @@ import Testing
     }
 
     @Test(
-        "an application may call nothing of the engine but what enqueues, follows its own jobs, handles jobs by its own functions, signals, and says what there is"
+        "an application may call nothing of the engine but what enqueues, follows its own jobs, handles jobs, signals, and says what there is"
     )
     func applications() async throws {
         try await withAppDatabase { database, _ in
             let callable = try await PublicFunction.all(of: "errand_enqueuer", in: database).map(\.name)
             #expect(
                 callable.filter { $0.hasPrefix("errand.") } == [
-                    "errand.cancel_own", "errand.cell", "errand.cell_of", "errand.drop_handler",
+                    "errand.callback", "errand.cancel_own", "errand.cell", "errand.cell_of", "errand.drop_handler",
                     "errand.drop_own_schedule", "errand.ended",
                     "errand.enqueue", "errand.enqueue_many", "errand.explain_own", "errand.help", "errand.job",
                     "errand.outcome_again", "errand.outcome_cancel", "errand.outcome_done",
                     "errand.outcome_fail", "errand.outcome_snooze", "errand.outcome_wait", "errand.own_schedules",
                     "errand.pause_own_schedule",
-                    "errand.put_handler", "errand.put_own_schedule", "errand.resume_own_schedule",
+                    "errand.put_handler", "errand.put_http_handler", "errand.put_own_schedule",
+                    "errand.resume_own_schedule",
                     "errand.schema_version", "errand.signal", "errand.sqlstate_class", "errand.wait",
                 ])
         }

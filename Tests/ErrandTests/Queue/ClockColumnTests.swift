@@ -40,7 +40,8 @@ import Testing
         schedule.changed_at signal.signalled_at tick.tick
         """,
         .isShown: """
-        api_token.set_at bulk.changed_at bulk.requested_at failed.created_at failed.started_at guard.registered_at
+        api_token.set_at bulk.changed_at bulk.requested_at endpoint.set_at failed.created_at failed.started_at
+        guard.registered_at
         handler.registered_at
         history.created_at history.started_at home.adopted_at kind.registered_at kind.untaken_since
         limit.set_at migration.applied_at

@@ -4,12 +4,11 @@
 --
 -- errand: for ops, monitor
 -- errand: topic endpoints
--- errand: hides url
 create or replace view errand.endpoints as
 select
     target.name,
     errand_internal.endpoint_problem(target.name) as problem,
-    split_part(target.url, '?', 1) as url,
+    case when (select errand_internal.sees_content()) then split_part(target.url, '?', 1) end as url,
     target.secret_name,
     bound.kinds,
     counted.running,
@@ -48,7 +47,8 @@ comment on view errand.endpoints is
     'The servers that handle jobs by HTTP. Example: select * from errand.endpoints where problem is not null;';
 comment on column errand.endpoints.name is 'the endpoint''s name';
 comment on column errand.endpoints.problem is 'why jobs are not posted to it; null = they are';
-comment on column errand.endpoints.url is 'where jobs are posted, without the query, which may be secret';
+comment on column errand.endpoints.url is
+    'where jobs are posted, without the query, which may be secret; null for errand_monitor';
 comment on column errand.endpoints.secret_name is 'which secret of the workers signs requests';
 comment on column errand.endpoints.kinds is 'the kinds that it handles: errand.put_http_handler';
 comment on column errand.endpoints.running is 'its running jobs, by the last statistics of maintenance';
