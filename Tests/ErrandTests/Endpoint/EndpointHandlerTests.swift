@@ -111,7 +111,7 @@ import Testing
             try await database.runsWorker(calling: nil) {
                 try await database.waits(for: "(select count(*) = 1 from errand.job)")
                 #expect(try await database.text("select kind, state from errand.job") == "order|available")
-                let problem = "no live worker calls endpoints: start `errand worker`"
+                let problem = "no live worker calls endpoints: start `errand worker` with ERRAND_ENDPOINT_SECRETS"
                 #expect(try await database.text("select problem from errand.endpoints") == problem)
                 #expect(
                     try await database.text("select detail from errand.health() where check_name = 'endpoints'")

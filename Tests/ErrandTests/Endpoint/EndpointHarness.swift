@@ -52,16 +52,7 @@ extension Database {
         configuration.endpoints = endpoints
         let worker = Worker(
             database: self, configuration: configuration, logger: Logger(label: "worker"), handlers: Handlers())
-        let running = Task { try await worker.run() }
-        do {
-            try await body()
-        } catch {
-            running.cancel()
-            _ = try? await running.value
-            throw error
-        }
-        running.cancel()
-        try await running.value
+        try await worker.runs(while: body)
     }
 
     /// The state of a job, with what maintenance releases meanwhile.

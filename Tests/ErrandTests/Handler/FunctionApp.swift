@@ -75,14 +75,5 @@ func withFunctionWorker(
     configuration.grace = .seconds(2)
     let worker = Worker(
         database: database, configuration: configuration, logger: Logger(label: "worker"), handlers: Handlers())
-    let running = Task { try await worker.run() }
-    do {
-        try await body()
-    } catch {
-        running.cancel()
-        _ = try? await running.value
-        throw error
-    }
-    running.cancel()
-    try await running.value
+    try await worker.runs(while: body)
 }

@@ -16,9 +16,16 @@ func withWorker<T: Sendable>(
     return try await withTestDatabase { database, _ in
         let worker = Worker(
             database: database, configuration: fixed, logger: Logger(label: "worker"), handlers: Handlers(handlers))
-        let running = Task { try await worker.run() }
+        return try await worker.runs { try await body(database, Queue(database: database)) }
+    }
+}
+
+extension Worker {
+    /// Runs for as long as `body` does.
+    func runs<T: Sendable>(while body: () async throws -> T) async throws -> T {
+        let running = Task { try await run() }
         do {
-            let result = try await body(database, Queue(database: database))
+            let result = try await body()
             running.cancel()
             try await running.value
             return result

@@ -105,6 +105,30 @@ import Testing
         }
     }
 
+    @Test("a callback reaches the cell of its job, and a forged one is refused")
+    func callbacks() async throws {
+        try await withFront(cells: 2) { front in
+            for cell in front.cells[0...1] {
+                try await cell.execute("select errand.enqueue('noop')")
+                let token = try await cell.query(
+                    """
+                    select attempt || '.' || errand_internal.callback_mac(attempt)
+                    from (select id || '.1.' || queue_position from errand.job) as running(attempt)
+                    """
+                ).scalar(String.self)
+                let call = Statement("select errand.callback($1, '7')", [token])
+                #expect(try await front.database.query(call).scalar(Bool.self))
+                #expect(try await cell.query("select count(*) from errand.signal").scalar(Int.self) == 1)
+                for forged in ["1\(token)", "none", ".1.1"] {
+                    let error = await #expect(throws: PostgresError.self) {
+                        try await front.database.query(Statement("select errand.callback($1, '7')", [forged]))
+                    }
+                    #expect(error?.sqlState == "ER404")
+                }
+            }
+        }
+    }
+
     @Test("a cell is added, and keys of unfinished jobs stay unique; it is drained, its jobs are moved, and it goes")
     func growth() async throws {
         try await withFront(cells: 2) { front in

@@ -7,7 +7,7 @@ language sql stable security definer set search_path = pg_catalog, errand, pg_te
             select
             from errand.worker
             where 'endpoint.' || endpoint_problem.name = any (worker.kinds) and heartbeat_at + lease > now())
-            then 'no live worker calls endpoints: start `errand worker`'
+            then 'no live worker calls endpoints: start `errand worker` with ERRAND_ENDPOINT_SECRETS'
         when down.until is null and down.name is not null
             then 'its circuit is open until an operator closes it: errand.circuit_close'
         when down.name is not null then 'its circuit is open'
