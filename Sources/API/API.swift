@@ -17,21 +17,21 @@ import Web
 package struct API: Sendable {
     /// Above the payload's limit of 256 KB, with room for the other fields and for white space.
     static let largestBody = 300 << 10
-    /// A request whose body takes longer is cut off.
-    static let bodyTimeout: TimeAmount = .seconds(10)
-
     private let listener: Listener
     private let jobs: Jobs
     private let operations: [Operation]
+    private let bodyTimeout: Duration
     let metrics: any MetricsFactory
     let log: RequestLog
 
     /// - Parameters:
     ///   - database: a pool for the requests. While callers wait for jobs there is one connection more.
+    ///   - bodyTimeout: a request whose body takes longer is cut off.
     ///   - mostWaits: how many callers wait for jobs at once.
     ///   - onListening: called with the port once requests are served.
     package init(
         address: Web.Address, version: String, database: Database, mostWaits: Int = 4000,
+        bodyTimeout: Duration = .seconds(10),
         metrics: any MetricsFactory = MetricsSystem.factory, logger: Logger,
         onListening: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
@@ -43,6 +43,7 @@ package struct API: Sendable {
         let document = Operation.document([])
         let json = OpenAPI(operations: Operation.ofJobs + [document], version: version).json
         operations = Operation.ofJobs + [.document(json)]
+        self.bodyTimeout = bodyTimeout
         self.metrics = metrics
         log = RequestLog(logger: logger)
     }
@@ -77,7 +78,8 @@ extension API {
                 headers: problem.headers + [.contentType: "application/problem+json"])
         }
         count(operation?.id ?? "none", reply, .now - start, isWait: request.uri.query?.contains("wait=") == true)
-        return Response(reply)
+        // The path has no HEAD, and a response to it may have no body.
+        return request.method == .head ? Response(reply).createHeadResponse() : Response(reply)
     }
 
     /// Checks all of a request that needs no database.
@@ -85,7 +87,7 @@ extension API {
         let reader = RequestReader(operation: operation, request: request)
         let hash = try reader.tokenHash()
         let parameters = try reader.parameters()
-        let body = operation.body == nil ? "" : try await reader.body(context.channel)
+        let body = operation.body == nil ? "" : try await reader.body(context.channel, within: bodyTimeout)
         return Call(
             jobs: jobs, hash: hash, parameters: parameters, body: body, traceparent: reader.traceparent,
             request: request)

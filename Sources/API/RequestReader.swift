@@ -46,7 +46,7 @@ struct RequestReader {
     }
 
     /// The body, whose JSON is as the operation declares it.
-    func body(_ channel: any Channel) async throws -> String {
+    func body(_ channel: any Channel, within limit: Duration) async throws -> String {
         guard let schema = operation.body else { return "" }
         let type = request.headers[.contentType]?.split(separator: ";").first.map {
             $0.trimmingCharacters(in: .whitespaces).lowercased()
@@ -55,7 +55,7 @@ struct RequestReader {
             throw Problem(
                 status: .unsupportedMediaType, detail: "Content-Type: expected application/json, got another")
         }
-        let text = try await text(channel)
+        let text = try await text(channel, within: limit)
         let value: JSONValue
         do {
             value = try JSONValue(JSONB(text))
@@ -66,12 +66,12 @@ struct RequestReader {
         return text
     }
 
-    private func text(_ channel: any Channel) async throws -> String {
+    private func text(_ channel: any Channel, within limit: Duration) async throws -> String {
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > API.largestBody {
             throw Problem.tooLarge
         }
         // Each byte would begin the time-out of an idle connection anew.
-        let timer = channel.eventLoop.scheduleTask(in: API.bodyTimeout) { channel.close(promise: nil) }
+        let timer = channel.eventLoop.scheduleTask(in: TimeAmount(limit)) { channel.close(promise: nil) }
         defer { timer.cancel() }
         let buffer: ByteBuffer
         do {

@@ -87,7 +87,8 @@ func withAPI(
             configuration: own, maximumConnections: connections, waitLimit: .seconds(30), logger: logger)
         let metrics = TestMetrics()
         let api = API(
-            address: .init(host: "127.0.0.1", port: 0), version: "1", database: pool, metrics: metrics, logger: logger,
+            address: .init(host: "127.0.0.1", port: 0), version: "1", database: pool, bodyTimeout: .seconds(2),
+            metrics: metrics, logger: logger,
             onListening: { listening.yield($0) })
         let serving = Task { try await api.run() }
         let port = try #require(await ports.first { _ in true })
