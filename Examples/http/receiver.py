@@ -116,10 +116,14 @@ def do_later(name, url, mail):
 
 def once(name, headers, body):
     """Does the job of a verified request, unless it was done before."""
+    kind = headers.get("errand-kind", "")
+    if kind.startswith("endpoint."):
+        # An operator's test: errand endpoint test.
+        return 200, None
     earlier = SEEN.begin(name)
     if earlier is not None:
         return earlier
-    if headers.get("errand-kind") == "send_many_mails":
+    if kind == "send_many_mails":
         threading.Thread(target=do_later, args=(name, headers["errand-callback"], json.loads(body))).start()
         return 202, None
     reply = do(json.loads(body))
@@ -156,4 +160,5 @@ class Receiver(BaseHTTPRequestHandler):
 
 if __name__ == "__main__":
     with ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "9000"))), Receiver) as server:
+        print("listening on port", server.server_port, flush=True)
         server.serve_forever()
