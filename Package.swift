@@ -187,12 +187,8 @@ let package = Package(
             name: "API",
             dependencies: [
                 "Cryptography", "Errand", "Postgres", "Web",
-                .coreMetrics,
                 .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Web"])),
-                .logging,
-                .metrics,
-                .nioCore,
-                .serviceLifecycle,
+                .coreMetrics, .logging, .metrics, .nioCore, .serviceLifecycle,
             ],
             swiftSettings: strict),
 
@@ -259,8 +255,7 @@ let package = Package(
             name: "APITests",
             dependencies: [
                 "API", "Errand", "ErrandTestKit", "Postgres", "Web", .asyncHTTPClient, .logging, .metricsTestKit,
-                .nioCore,
-                .nioHTTP1,
+                .nioCore, .nioHTTP1,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -385,11 +380,7 @@ let package = Package(
             name: "ErrandContender",
             dependencies: [
                 "Endpoints", "Errand",
-                .argumentParser,
-                .logging,
-                .nioCore,
-                .nioHTTP1,
-                .nioPosix,
+                .argumentParser, .logging, .nioCore, .nioHTTP1, .nioPosix,
                 .serviceLifecycle,
                 .subprocess,
                 .systemPackage,
