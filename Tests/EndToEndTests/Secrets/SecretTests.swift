@@ -237,6 +237,9 @@ private struct SecretFixture: Sendable {
         let digits = (UUID().uuidString + UUID().uuidString).lowercased().replacing("-", with: "")
         let hash = Canary("ERRAND_WEB_PASSWORDS", digits)
         right["ERRAND_WEB_PASSWORDS"] = "alice=scrypt:10:8:1:\(digits.prefix(32)):\(digits)"
+        // Hexadecimal digits are base64, too.
+        let signing = Canary("ERRAND_ENDPOINT_SECRETS", String(digits.reversed()))
+        right["ERRAND_ENDPOINT_SECRETS"] = "shop=whsec_\(signing.text)"
         let header = Canary(of: "OTEL_EXPORTER_OTLP_HEADERS")
         right["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://127.0.0.1:9"
         right["OTEL_EXPORTER_OTLP_HEADERS"] = "authorization=\(header.percentEncoded)"
@@ -244,7 +247,7 @@ private struct SecretFixture: Sendable {
         right["ERRAND_CELL_URL"] = "postgresql://errand:\(cell.percentEncoded)@127.0.0.1:9/app"
         canaries =
             wrong + [
-                token, hash, header, cell, password, Canary("STORAGE_ACCESS_KEY", server.accessKey),
+                token, hash, signing, header, cell, password, Canary("STORAGE_ACCESS_KEY", server.accessKey),
                 Canary("STORAGE_SECRET_KEY", server.secretKey),
             ]
             // The first line is the same in every key.

@@ -19,7 +19,8 @@ import Testing
             let activity = try await database.startActivity()
             try await database.execute(Statement("select activity.end_now($1)", [activity]))
             for _ in 1...3 {
-                #expect(try await test.drain().outcomes == [.parked])
+                // A probe that ends while its circuit is being released is repeated a second later.
+                #expect(Set(try await test.drain().outcomes) == [.parked])
                 #expect(
                     try await database.lines("select event, outcome, via, reason from activity.push_record")
                         == ["end|not_sent|none|no credentials: set APNS_KEY and its companions"])
