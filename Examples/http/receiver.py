@@ -9,6 +9,8 @@ import base64
 import hmac
 import json
 import os
+import signal
+import sys
 import threading
 import time
 import urllib.request
@@ -159,6 +161,7 @@ class Receiver(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     with ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "9000"))), Receiver) as server:
         print("listening on port", server.server_port, flush=True)
         server.serve_forever()
