@@ -118,14 +118,10 @@ def do_later(name, url, mail):
 
 def once(name, headers, body):
     """Does the job of a verified request, unless it was done before."""
-    kind = headers.get("errand-kind", "")
-    if kind.startswith("endpoint."):
-        # An operator's test: errand endpoint test.
-        return 200, None
     earlier = SEEN.begin(name)
     if earlier is not None:
         return earlier
-    if kind == "send_many_mails":
+    if headers.get("errand-kind") == "send_many_mails":
         threading.Thread(target=do_later, args=(name, headers["errand-callback"], json.loads(body))).start()
         return 202, None
     reply = do(json.loads(body))
