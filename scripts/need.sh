@@ -27,7 +27,7 @@ for group in "$@"; do
             [ -x "$server" ] || server=$(apt-cache depends postgresql 2> /dev/null | grep -o '[0-9]*$' || true)
             packages+=("postgresql-$(grep -o '[0-9]\+' <<< "$server" | head -1)-plproxy")
             packages+=(pgbouncer imagemagick libvips-tools libimage-exiftool-perl libheif-examples webp mate-backgrounds)
-            packages+=(fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji zbar-tools librsvg2-bin) ;;
+            packages+=(fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji zbar-tools librsvg2-bin curl) ;;
         faults) packages+=(iproute2 nftables libfaketime gcc libc6-dev) ;;
         s3) packages+=(python3 python3-venv openssl) ;;
         bench)
