@@ -59,8 +59,11 @@ import Testing
     func Q5_failed() async throws {
         try await withService(images: "/nowhere/errand-image") { service in
             let database = service.database
-            _ = try await database.query(Self.request)
-            try await database.execute("update errand.job set max_attempts = 1")
+            // In one commit, before a worker sees the job.
+            try await database.transaction { transaction in
+                _ = try await transaction.query(Self.request)
+                try await transaction.execute("update errand.job set max_attempts = 1")
+            }
             #expect(
                 try await database.becomes(
                     "exists (select from quotes.card_status where state = 'failed' and error like 'unavailable: %')"))
