@@ -13,6 +13,8 @@ declare
     checks bigint[];
     job_ids bigint[];
     names text[];
+    fresh bigint[];
+    ceiling bigint;
 begin
     perform set_config('synchronous_commit', 'off', true);
     due := array(select job_id from errand.signal_wait where until <= now() order by until limit most);
@@ -30,10 +32,20 @@ begin
     delete from errand.signal_check where id = any (checks);
     perform errand_internal.release_waits(
         job_ids || array(select job_id from errand.signal_wait where signal_wait.name = any (names)));
-    update errand.signal_check
-    set after = pg_snapshot_xmax(pg_current_snapshot())
-    where id = any (array(
-        select id from errand.signal_check where after is null order by id limit most for update skip locked));
+    fresh := array(
+        select id from errand.signal_check where after is null order by id limit most for update skip locked);
+    if fresh <> '{}' then
+        -- Above each transaction that runs: it may have drawn its id and read the waits before these were committed. A
+        -- snapshot's xmax doesn't say that, since it is one above the newest id that has ended. pg_locks has 32 bits of
+        -- an id, and this adds the others.
+        ceiling := pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 1000000000;
+        update errand.signal_check
+        set after = (
+            select (1 + max(ceiling - ((ceiling - transactionid::text::bigint) & 4294967295)))::text::xid8
+            from pg_locks
+            where locktype = 'transactionid' and mode = 'ExclusiveLock')
+        where id = any (fresh);
+    end if;
     return cardinality(due) = most or coalesce(cardinality(checks), 0) = most;
 end
 $$;
