@@ -95,6 +95,20 @@ import Testing
         }
     }
 
+    @Test("two transactions that set limits and then admit jobs don't deadlock: the second admits none")
+    func newLimits() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.transaction { first in
+                try await first.execute("select errand.set_limit('a', 1)")
+                try await database.transaction { second in
+                    try await second.execute("select errand.set_limit('b', 1)")
+                    #expect(try await first.query("select errand_internal.lock_limits()").scalar(Bool.self))
+                    #expect(try await !second.query("select errand_internal.lock_limits()").scalar(Bool.self))
+                }
+            }
+        }
+    }
+
     @Test("two bulk enqueues with the same keys succeed if a job with one of them finishes in between")
     func keyFallsFree() async throws {
         try await withTestDatabase { database, _ in

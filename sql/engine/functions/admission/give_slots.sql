@@ -2,8 +2,8 @@
 --
 -- It needs that no claim is under way that may not have seen a limit: each holds errand.limits_lock in row exclusive
 -- mode. Returns false if there is one and `waits` is false, or after 100 ms. A session that waits must not hold the
--- lock of errand_internal.lock_limits yet: such a claim may wait for that. A limit whose row is locked is served once
--- more.
+-- lock of errand_internal.lock_limits yet: such a claim may wait for that. The mode conflicts with itself: two sessions
+-- that hold it and then ask for that lock would wait for each other. A limit whose row is locked is served once more.
 create or replace function errand_internal.give_slots(waits boolean) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set lock_timeout = '100ms' as $$
@@ -13,9 +13,9 @@ declare
 begin
     begin
         if waits then
-            lock table errand.limits_lock in share mode;
+            lock table errand.limits_lock in share row exclusive mode;
         else
-            lock table errand.limits_lock in share mode nowait;
+            lock table errand.limits_lock in share row exclusive mode nowait;
         end if;
     exception
         when lock_not_available then
