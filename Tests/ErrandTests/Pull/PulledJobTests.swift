@@ -48,6 +48,35 @@ import Testing
         }
     }
 
+    @Test(
+        "a worker leaves even while maintenance has its row; while another session keeps it, its lease ends by itself")
+    func leaves() async throws {
+        try await withTestDatabase { database, _ in
+            for isKept in [false, true] {
+                let worker = try await PullingWorker(database)
+                let leave = Statement("select errand.leave($1::text::uuid)", [worker.id])
+                try await database.transaction { other in
+                    try await other.execute("select from errand.worker for update")
+                    if isKept {
+                        try await database.execute(leave)
+                    } else {
+                        Task { try await database.execute(leave) }
+                        #expect(
+                            try await database.becomes(
+                                """
+                                exists (
+                                    select from pg_stat_activity
+                                    where datname = current_database() and wait_event_type = 'Lock')
+                                """))
+                    }
+                }
+                #expect(try await database.becomes("\(isKept) = exists (select from errand.worker)"))
+                // Nothing has changed for the next one: the limit of time was that of the call.
+                #expect(try await database.word("select current_setting('lock_timeout')") == "0")
+            }
+        }
+    }
+
     @Test("a failed attempt is retried within the delay of its kind, each time of the next element, or of the default")
     func delays() async throws {
         try await withTestDatabase { database, _ in

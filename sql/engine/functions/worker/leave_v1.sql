@@ -1,6 +1,9 @@
 -- leave_v1: ends a worker's lease. With is_uncertain, jobs that are still claimed under its id are handed back without
 -- counting an attempt: the result of their claim was lost, so they never started. Jobs that another session has locked
 -- stay as they are, and so do those of a claim that is still running: maintenance rescues them.
+--
+-- Maintenance locks the rows of workers whose marks it moves. A row that stays locked for a second keeps its lease, which
+-- then ends by itself.
 create or replace function errand_internal.leave_v1(worker_id bigint, is_uncertain boolean) returns int
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
@@ -9,9 +12,16 @@ as $$
 #variable_conflict use_column
 declare
     released int := 0;
+    before constant text := current_setting('lock_timeout');
 begin
-    delete from errand.worker
-    where id = (select own.id from errand.worker as own where own.id = leave_v1.worker_id for update skip locked);
+    begin
+        perform set_config('lock_timeout', '1s', true);
+        delete from errand.worker where id = leave_v1.worker_id;
+        perform set_config('lock_timeout', before, true);
+    exception
+        when lock_not_available then
+            null;
+    end;
     -- It has counted its completions, or another id of its process will.
     delete from errand.counted where counted.worker_id = leave_v1.worker_id;
     if is_uncertain then
