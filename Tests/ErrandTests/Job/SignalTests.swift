@@ -137,23 +137,29 @@ private struct Approval: JobHandler {
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database)
             let later = try await database.query("select now() + interval '1 hour'").scalar(Timestamp.self)
-            for (index, signalsFirst) in [true, false].enumerated() {
+            // What ends last, and whether that begins to write first.
+            let orders = [(true, true), (true, false), (false, true), (false, false)]
+            for (index, (signalEndsLast, lastBegins)) in orders.enumerated() {
                 _ = try await database.query("select errand.enqueue('noop')")
                 let jobs = try await worker.claim(1)
                 let wait = Completion.statements(
                     for: jobs.map { .waiting($0, for: "s\(index)", until: later, by: nil) })
-                let signal = Statement("select errand.signal('s\(index)')")
-                try await database.transaction { first in
-                    try await first.execute(Statement("set transaction isolation level \(isolation)"))
+                let signal = [Statement("select errand.signal('s\(index)')")]
+                try await database.transaction { last in
+                    try await last.execute(Statement("set transaction isolation level \(isolation)"))
                     // Its snapshot is from here.
-                    _ = try await first.query("select 1 from errand.job")
-                    try await database.transaction { second in
-                        try await second.execute(Statement("set transaction isolation level \(isolation)"))
-                        _ = try await second.query("select 1 from errand.job")
-                        for statement in signalsFirst ? [signal] : wait { _ = try await first.query(statement) }
-                        for statement in signalsFirst ? wait : [signal] { _ = try await second.query(statement) }
+                    _ = try await last.query("select 1 from errand.job")
+                    func write() async throws {
+                        for statement in signalEndsLast ? signal : wait { _ = try await last.query(statement) }
                     }
-                    // The first one has not ended: it may not be taken for seen.
+                    try await database.transaction { first in
+                        try await first.execute(Statement("set transaction isolation level \(isolation)"))
+                        _ = try await first.query("select 1 from errand.job")
+                        if lastBegins { try await write() }
+                        for statement in signalEndsLast ? wait : signal { _ = try await first.query(statement) }
+                        if !lastBegins { try await write() }
+                    }
+                    // The last one has not ended: it may not be taken for seen.
                     for _ in 1...3 { try await database.execute("select errand_internal.release_waiting()") }
                 }
                 #expect(
@@ -161,6 +167,22 @@ private struct Approval: JobHandler {
                         try await database.execute("select errand_internal.release_waiting()")
                     })
                 try await worker.end(worker.claim(1))
+            }
+        }
+    }
+
+    @Test("a transaction that neither waits nor signals delays no comparison, however long it runs")
+    func unrelated() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await ManualWorker(database)
+            let later = try await database.query("select now() + interval '1 hour'").scalar(Timestamp.self)
+            _ = try await database.query("select errand.enqueue('noop')")
+            let jobs = try await worker.claim(1)
+            try await database.transaction { report in
+                try await report.execute("create temporary table numbers as select 1 as number")
+                try await worker.end(jobs, as: { .waiting($0, for: "approval", until: later, by: nil) })
+                for _ in 1...2 { try await database.execute("select errand_internal.release_waiting()") }
+                #expect(try await database.count("from errand.signal_check") == 0)
             }
         }
     }
@@ -233,7 +255,6 @@ private struct Approval: JobHandler {
             }
             maintenance.cancel()
             _ = await maintenance.result
-            // A transaction of any database delays the checks.
             #expect(
                 try await database.becomes("not exists (select from errand.signal_check)") {
                     try await database.execute("select errand_internal.release_waiting()")

@@ -235,7 +235,7 @@ comment on column errand.signal_wait.role is
 create table errand.signal_check (
     id bigint generated always as identity,
     job_id bigint,
-    after xid8,
+    writers xid8[],
     name text,
     constraint signal_check_pkey primary key (id)
 );
@@ -243,9 +243,8 @@ comment on table errand.signal_check is
     'Waits to compare with the signals again, since a signal and a wait that commit side by side don''t see each other';
 comment on column errand.signal_check.id is 'the row''s id';
 comment on column errand.signal_check.job_id is 'the job that waits; null = all that wait for the name';
-comment on column errand.signal_check.after is
-    'once all transactions below have ended, each signal that the wait could have missed is visible; null = not known '
-    'yet';
+comment on column errand.signal_check.writers is
+    'once these transactions have ended, each signal that the wait could have missed is visible; null = not known yet';
 comment on column errand.signal_check.name is 'the signal''s name; null = see job_id';
 
 create table errand.callback_key (

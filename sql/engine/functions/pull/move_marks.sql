@@ -2,11 +2,9 @@
 -- more to scan.
 --
 -- All jobs up to a position are known once each transaction that had drawn one by then has ended. Such a transaction
--- has an id, and holds a lock of errand.job. So a run notes the newest position and those transactions, and the next
--- one moves the marks to the first job up to there that still waits. It reads what is committed: a job whose claim may
--- be rolled back still waits. At most 1,000,000 positions are scanned at a time.
---
--- The transactions come from pg_locks. A snapshot does not list those that began after the last one that has ended.
+-- has an id, and holds a lock of errand.job. So a run notes the newest position and those transactions
+-- (errand_internal.writers_of), and the next one moves the marks to the first job up to there that still waits. It reads
+-- what is committed: a job whose claim may be rolled back still waits. At most 1,000,000 positions are scanned at a time.
 create or replace function errand_internal.move_marks(memory text, out next_memory text, out is_more boolean)
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -15,7 +13,6 @@ declare
     started constant text := errand_internal.server_start();
     noted constant jsonb := memory;
     high bigint;
-    ceiling bigint;
     pulling record;
     name text;
     old bigint[];
@@ -67,25 +64,7 @@ begin
     end if;
     -- In this order: a transaction that begins to write later draws a higher position.
     high := coalesce(pg_sequence_last_value('errand.job_position'), 0);
-    -- Above any running transaction: pg_locks has 32 bits of an id, and this adds the others.
-    ceiling := pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 1000000000;
-    next_memory := jsonb_build_object('started', started, 'high', high, 'writers', (
-        with held as materialized (
-            select * from pg_locks where locktype in ('relation', 'transactionid')
-        )
-        select coalesce(jsonb_agg(distinct (ceiling - ((ceiling - writer::text::bigint) & 4294967295))::text), '[]')
-        from (
-            select owned.transactionid as writer
-            from held as owned
-            join held as touched using (virtualtransaction)
-            where touched.locktype = 'relation' and touched.relation = 'errand.job'::regclass
-                and touched.database = (select oid from pg_database where datname = current_database())
-                and touched.mode = 'RowExclusiveLock' and owned.locktype = 'transactionid'
-                and owned.mode = 'ExclusiveLock'
-            union all
-            -- While a transaction is prepared its locks change hands one by one.
-            select transaction
-            from pg_prepared_xacts
-            where database = current_database() and prepared > clock_timestamp() - interval '1 minute') as writers));
+    next_memory := jsonb_build_object(
+        'started', started, 'high', high, 'writers', errand_internal.writers_of('errand.job'));
 end
 $$;

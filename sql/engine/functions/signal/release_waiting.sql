@@ -2,7 +2,7 @@
 -- with signals that they may have missed. Returns whether there may be more at once.
 --
 -- A wait and a signal that commit side by side don't see each other. So each wait is compared once more after all
--- transactions have ended that ran when it was first seen, as with the marks of claims.
+-- transactions have ended that wrote signals when it was first seen, as with the marks of claims.
 create or replace function errand_internal.release_waiting() returns boolean
 language plpgsql
 set search_path = pg_catalog, errand, pg_temp
@@ -14,7 +14,6 @@ declare
     job_ids bigint[];
     names text[];
     fresh bigint[];
-    ceiling bigint;
 begin
     perform set_config('synchronous_commit', 'off', true);
     due := array(select job_id from errand.signal_wait where until <= now() order by until limit most);
@@ -24,7 +23,8 @@ begin
     from (
         select id, job_id, name
         from errand.signal_check
-        where after <= pg_snapshot_xmin(pg_current_snapshot())
+        where writers is not null and not exists (
+            select from unnest(writers) as writer where not pg_visible_in_snapshot(writer, pg_current_snapshot()))
         order by id
         limit most
         for update skip locked) as checked;
@@ -32,19 +32,13 @@ begin
     delete from errand.signal_check where id = any (checks);
     perform errand_internal.release_waits(
         job_ids || array(select job_id from errand.signal_wait where signal_wait.name = any (names)));
-    fresh := array(
-        select id from errand.signal_check where after is null order by id limit most for update skip locked);
-    if fresh <> '{}' then
-        -- Above each transaction that runs: it may have drawn its id and read the waits before these were committed. A
-        -- snapshot's xmax doesn't say that, since it is one above the newest id that has ended. pg_locks has 32 bits of
-        -- an id, and this adds the others.
-        ceiling := pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 1000000000;
-        update errand.signal_check
-        set after = (
-            select (1 + max(ceiling - ((ceiling - transactionid::text::bigint) & 4294967295)))::text::xid8
-            from pg_locks
-            where locktype = 'transactionid' and mode = 'ExclusiveLock')
-        where id = any (fresh);
+    -- An older snapshot doesn't show what the transactions have written that ended after it.
+    if current_setting('transaction_isolation') = 'read committed' then
+        fresh := array(
+            select id from errand.signal_check where writers is null order by id limit most for update skip locked);
+        if fresh <> '{}' then
+            update errand.signal_check set writers = errand_internal.writers_of('errand.signal') where id = any (fresh);
+        end if;
     end if;
     return cardinality(due) = most or coalesce(cardinality(checks), 0) = most;
 end
