@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+import psycopg
+
 from .errors import typed_errors
 
 Row = Sequence[Any]
@@ -106,8 +108,19 @@ def run(connection: Any, call: Call) -> list[Row]:
             result = connection.execute(statement, {f"p{n}": value for n, value in enumerate(call.values, 1)})
             return [tuple(row) for row in result]
         with connection.cursor() as cursor:
-            cursor.execute(call.text(lambda _: "%s"), call.values)
-            return [tuple(row.values()) if isinstance(row, dict) else tuple(row) for row in cursor.fetchall()]
+            return _fetch(cursor, call)
+
+
+def run_again(cursor: psycopg.Cursor, call: Call) -> list[Row]:
+    """Makes one of many calls of the same kind. A new cursor would learn anew how to send and read each type, which
+    takes 0.27 ms for errand.pull."""
+    with typed_errors():
+        return _fetch(cursor, call)
+
+
+def _fetch(cursor: Any, call: Call) -> list[Row]:
+    cursor.execute(call.text(lambda _: "%s"), call.values)
+    return [tuple(row.values()) if isinstance(row, dict) else tuple(row) for row in cursor.fetchall()]
 
 
 async def run_async(connection: Any, call: Call) -> list[Row]:

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import queue
+import selectors
 import socket
 import threading
 import time
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from .attempt import Context, Ended, PulledJob, run_coroutine, run_sync
-from .calls import Call, run
+from .calls import Call, run, run_again
 from .connections import commit_in_memory, connect, keep_running
 from .handlers import Handler
 from .held import Attempt, Held
@@ -37,6 +38,8 @@ log = logging.getLogger("errand")
 AHEAD = 0.05
 #: How long a handler may take to stop when it is asked to, in seconds, before it is given up.
 UNSTOPPABLE = 1
+#: Before the pull after one that found some jobs, but fewer than it asked for, in seconds.
+SOON = 0.003
 #: The most jobs of one pull.
 BATCH = 500
 
@@ -54,6 +57,7 @@ class Engine:
         self._name = worker.name or f"{socket.gethostname()}:{os.getpid()}"
         self._stop = stop
         self._is_forced = threading.Event()
+        self._is_woken = threading.Event()
         self._held = Held()
         self._lease = Lease(conninfo, worker.lease, self._held)
         self._writer = Writer(conninfo, self._held)
@@ -176,6 +180,13 @@ class Engine:
         # A claim that is lost with the server's memory is made again.
         commit_in_memory(connection)
         connection.execute("listen errand_wake")
+        # A notification may also come with the reply of a pull.
+        connection.add_notify_handler(lambda _: self._is_woken.set())
+        with selectors.DefaultSelector() as selector:
+            selector.register(connection, selectors.EVENT_READ)
+            self._pull_until_stop(connection.cursor(), selector)
+
+    def _pull_until_stop(self, cursor: psycopg.Cursor, selector: selectors.BaseSelector) -> None:
         while not self._stop.is_set():
             slots = self._worker.concurrency
             ahead = min(int(slots * AHEAD / max(self._mean_run, 0.0001)), 2 * BATCH)
@@ -185,24 +196,26 @@ class Engine:
             if self._stop.is_set() or most <= 0:
                 continue
             id = self._lease.id
-            rows = run(connection, self._pull(id, most, max(0, slots - self._held.count())))
+            self._is_woken.clear()
+            rows = run_again(cursor, self._pull(id, most, max(0, slots - self._held.count())))
             self._lease.made_contact(str(rows[0][0]))
             jobs = [pulled(row) for row in rows if row[1] is not None]
             self._accept(jobs)
-            if not jobs:
-                # Only now does an enqueue send a notification.
-                self._rest(connection)
+            if len(jobs) < most:
+                # Only after a pull without jobs does every enqueue send a notification. Until then these jobs begin,
+                # which another pull would delay.
+                self._rest(selector, SOON if jobs else self._worker.poll)
 
     def _pull(self, worker_id: str | None, most: int, free: int) -> Call:
         return pull_call(
             self._queues, sorted(self._handlers), most, worker_id, self._worker.lease, free, self._name, listens=True
         )
 
-    def _rest(self, connection: psycopg.Connection) -> None:
-        """Waits for a notification, the next poll, or the stop, which it sees within 0.25 s."""
-        end = time.monotonic() + self._worker.poll
-        while not self._stop.is_set() and (left := end - time.monotonic()) > 0:
-            for _ in connection.notifies(timeout=min(left, 0.25), stop_after=1):
+    def _rest(self, selector: selectors.BaseSelector, most: float) -> None:
+        """Waits for a notification, `most` seconds, or the stop, which it sees within 0.25 s."""
+        end = time.monotonic() + most
+        while not self._stop.is_set() and not self._is_woken.is_set() and (left := end - time.monotonic()) > 0:
+            if selector.select(min(left, 0.25)):
                 return
 
     def _accept(self, jobs: list[PulledJob]) -> None:

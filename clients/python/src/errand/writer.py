@@ -10,7 +10,7 @@ from collections import deque
 import psycopg
 
 from .attempt import Ended, PulledJob, told
-from .calls import Call, run
+from .calls import Call, run_again
 from .connections import keep_running
 from .errors import Invalid
 from .held import Attempt, Held
@@ -49,6 +49,7 @@ class Writer:
         self._thread.join()
 
     def _write_on(self, connection: psycopg.Connection) -> None:
+        cursor = connection.cursor()
         while self._ends or not self._is_last:
             if not self._ends:
                 self._has_ends.wait(1)
@@ -58,14 +59,14 @@ class Writer:
                 attempt, end = self._ends.popleft()
                 batch[attempt.job.token] = (attempt, end)
             try:
-                self._write(connection, batch)
+                self._write(cursor, batch)
             except psycopg.Error:
                 # What was written is stale the second time.
                 self._ends.extendleft(batch.values())
                 raise
         self._written.set()
 
-    def _write(self, connection: psycopg.Connection, batch: dict[str, tuple[Attempt, Ended]]) -> None:
+    def _write(self, cursor: psycopg.Cursor, batch: dict[str, tuple[Attempt, Ended]]) -> None:
         followed: list[tuple[int, str]] = []
         finished: list[str] = []
         for verb in ("done", "fail", "snooze", "wait_for", "release"):
@@ -73,10 +74,10 @@ class Writer:
             if not tokens:
                 continue
             try:
-                rows = run(connection, told(verb, tokens, [batch[token][1] for token in tokens]))
+                rows = run_again(cursor, told(verb, tokens, [batch[token][1] for token in tokens]))
             except (psycopg.DataError, Invalid) as error:
                 # One of them has what PostgreSQL can't store, as a NUL.
-                self._write_one_by_one(connection, {token: batch[token] for token in tokens}, error)
+                self._write_one_by_one(cursor, {token: batch[token] for token in tokens}, error)
                 continue
             for token, _, result in rows:
                 attempt, end = batch[token]
@@ -103,18 +104,18 @@ class Writer:
                 "ids": ("bigint[]", [id for id, _ in followed]),
                 "states": ("text[]", [state for _, state in followed]),
             }
-            run(connection, Call("errand_internal.tell_ended_v1", "*", arguments))
+            run_again(cursor, Call("errand_internal.tell_ended_v1", "*", arguments))
 
     def _write_one_by_one(
-        self, connection: psycopg.Connection, batch: dict[str, tuple[Attempt, Ended]], error: Exception
+        self, cursor: psycopg.Cursor, batch: dict[str, tuple[Attempt, Ended]], error: Exception
     ) -> None:
         if len(batch) > 1:
             for token, one in batch.items():
-                self._write(connection, {token: one})
+                self._write(cursor, {token: one})
         else:
             [(attempt, _)] = batch.values()
             message = f"its outcome can't be stored: {type(error).__name__}"
-            self._write(connection, {attempt.job.token: (attempt, Ended("fail", error=message))})
+            self._write(cursor, {attempt.job.token: (attempt, Ended("fail", error=message))})
 
 
 def _state(job: PulledJob, end: Ended, result: str) -> str | None:
