@@ -3,8 +3,9 @@
 --
 -- All jobs up to a position are known once each transaction that had drawn one by then has ended. Such a transaction
 -- has an id, and holds a lock of errand.job. So a run notes the newest position and those transactions
--- (errand_internal.writers_of), and the next one moves the marks to the first job up to there that still waits. It reads
--- what is committed: a job whose claim may be rolled back still waits. At most 1,000,000 positions are scanned at a time.
+-- (errand_internal.writers_of), and the next one moves the marks to the first job up to there that still waits. It
+-- reads what is committed: a job whose claim may be rolled back still waits. At most 1,000,000 positions are scanned at
+-- a time.
 create or replace function errand_internal.move_marks(memory text, out next_memory text, out is_more boolean)
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column

@@ -2,8 +2,8 @@
 -- counting an attempt: the result of their claim was lost, so they never started. Jobs that another session has locked
 -- stay as they are, and so do those of a claim that is still running: maintenance rescues them.
 --
--- Maintenance locks the rows of workers whose marks it moves. A row that stays locked for a second keeps its lease, which
--- then ends by itself.
+-- Maintenance locks the rows of workers whose marks it moves. A row that stays locked for a second keeps its lease,
+-- which then ends by itself.
 create or replace function errand_internal.leave_v1(worker_id bigint, is_uncertain boolean) returns int
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
