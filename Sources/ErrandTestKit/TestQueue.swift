@@ -114,5 +114,6 @@ extension TestQueue {
     func promote() async throws {
         try await database.execute("select errand_internal.promote(1000000, '-infinity')")
         try await database.execute("select errand_internal.release_parked(), errand_internal.release_waiting()")
+        try await database.execute("select errand_internal.check_children()")
     }
 }

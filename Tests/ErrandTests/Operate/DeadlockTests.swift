@@ -41,6 +41,13 @@ import Testing
             from generate_series(1, 9) as n))
         """,
         "select errand.enqueue('noop', limit_key => 'b') from generate_series(1, 5)",
+        """
+        select errand.enqueue(
+            'noop', unique_key => 'k' || (random() * 9)::int,
+            if_parent_fails => (array['wait', 'go_on', 'cancel'])[1 + (random() * 2)::int],
+            after => array(select id from errand.job order by random() limit 2))
+        """,
+        "select errand_internal.check_children()",
         "select errand_internal.promote(100, '-infinity')", "select errand_internal.release_parked()",
         "select errand_internal.rescue(0)",
         "select errand_internal.release_crashed()",

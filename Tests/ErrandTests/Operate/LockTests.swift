@@ -116,7 +116,8 @@ import Testing
         for call in [
             "select errand_internal.promote(1000, '-infinity')", "select errand_internal.release_parked()",
             "select errand_internal.rescue(0)",
-            "select errand_internal.release_crashed()", "select errand_internal.update_statistics()",
+            "select errand_internal.release_crashed()", "select errand_internal.check_children()",
+            "select errand_internal.update_statistics()",
             "select errand_internal.heartbeat_v1(array[1], 1, '{}', null)",
             "select errand_internal.tick_v1()",
             "select errand_internal.leave_v1(1, true)", "set constraints all immediate",
@@ -141,6 +142,12 @@ import Testing
             values (1000000, now(), now(), 2, 1, 1, 0, 'default', 'noop', '{}', 'x')
             """,
             "select errand.enqueue('noop', payload => '1', limit_key => 'a') from generate_series(1, 4)",
+            """
+            select errand.enqueue(
+                'noop', payload => '1', after => array(select id from errand.job where payload = '1'),
+                if_parent_fails => policy)
+            from unnest('{wait,go_on,cancel}'::text[]) as policy
+            """,
             "insert into errand.job (kind, run_at, created_at, state) values ('noop', '2000-01-01Z', '2000-01-01Z', 'scheduled')",
             "select errand.enqueue('noop', unique_key => 'held', queue => 'other', run_at => now() + interval '1 hour')",
         ] {

@@ -119,9 +119,9 @@ comment on column errand.job.tags is 'words to find it by';
 comment on column errand.job.subject is 'the user whose job it is: people.erase cancels it; null = nobody''s';
 comment on column errand.job.options is
     'what only its worker reads: errand_internal.check_options; owner is the login that follows it, token '
-    'that of the HTTP API';
+    'that of the HTTP API; after has the jobs that it waits for, if_parent_fails what it does if one fails';
 comment on column errand.job.parked_for is
-    'what a parked job waits for, as limit:KEY: errand.park_reason';
+    'what a parked job waits for, as limit:KEY or job:ID: errand.park_reason';
 
 -- A payload above 2 KB is written once, and its row never moves. The job's row moves and only names the day. A payload
 -- of 10 KB that is copied into the history takes 11.5 KB of WAL and 300 us a job; its reference takes 0.4 KB and 20 us.
@@ -225,7 +225,7 @@ comment on column errand.history.tags is 'words to find it by';
 comment on column errand.history.subject is 'the user whose job it is; null = nobody''s, or erased';
 comment on column errand.history.options is
     'what only its worker reads: errand_internal.check_options; owner is the login that follows it, token '
-    'that of the HTTP API';
+    'that of the HTTP API; after has the jobs that it has waited for';
 
 create table errand.history_default partition of errand.history default;
 alter table errand.history_default replica identity full;
@@ -291,7 +291,7 @@ comment on column errand.failed.tags is 'words to find it by';
 comment on column errand.failed.subject is 'the user whose job it is; null = nobody''s';
 comment on column errand.failed.options is
     'what only its worker reads: errand_internal.check_options; owner is the login that follows it, token '
-    'that of the HTTP API';
+    'that of the HTTP API; after has the jobs that it has waited for';
 
 create table errand.past_failure (
     job_id bigint not null,

@@ -189,6 +189,7 @@ values
     ('circuit:', 'circuit %s is open', 'errand_internal.release_circuit'),
     ('circuit:kind:', 'kind %s is paused', 'errand_internal.release_circuit'),
     ('crash', 'it was in two crashes of its worker, and will run alone', 'errand_internal.release_crashed'),
+    ('job:', 'job %s has not succeeded', 'errand_internal.release_children'),
     ('limit:', 'limit %s is full', 'errand_internal.release_limit'),
     ('signal:', 'signal %s has not come', 'errand_internal.release_waits');
 
@@ -246,6 +247,29 @@ comment on column errand.signal_check.job_id is 'the job that waits; null = all 
 comment on column errand.signal_check.writers is
     'once these transactions have ended, each signal that the wait could have missed is visible; null = not known yet';
 comment on column errand.signal_check.name is 'the signal''s name; null = see job_id';
+
+create table errand.flow_check (
+    id bigint generated always as identity,
+    child_id bigint,
+    parent_id bigint,
+    writers xid8[],
+    constraint flow_check_pkey primary key (id)
+);
+comment on table errand.flow_check is
+    'Jobs that wait for others, to compare with their parents once more, since an end and an enqueue that commit side '
+    'by side don''t see each other';
+comment on column errand.flow_check.id is 'the row''s id';
+comment on column errand.flow_check.child_id is 'the job that waits; null = all that wait for parent_id';
+comment on column errand.flow_check.parent_id is 'a job that has ended; null = see child_id';
+comment on column errand.flow_check.writers is
+    'once these transactions have ended, each end that was missed is visible; null = not known yet';
+
+create sequence errand.flows_begun as bigint;
+create sequence errand.flows_ended as bigint;
+comment on sequence errand.flows_begun is
+    'Outside of transactions: how often jobs have begun to wait for others. No job waits while it equals flows_ended';
+comment on sequence errand.flows_ended is
+    'What flows_begun was when maintenance last found that no job waits: errand_internal.stop_flows';
 
 create table errand.callback_key (
     is_only boolean not null default true,

@@ -40,6 +40,7 @@ values
     ('rescue', false, '200 ms', '200 ms', 0.02, '5 s'),
     ('bulk', false, '0', '0', 0.5, '1.1 s'),
     ('signals', false, '200 ms', '0', 0.1, '1.1 s'),
+    ('flows', false, '250 ms', '0', 0.3, '1.1 s'),
     ('marks', false, '500 ms', '0', 0.1, '1.1 s'),
     ('promote_late', true, '10 s', '0', 0.02, '1 min'),
     ('statistics', true, '10 s', '5 s', 0.02, '100 s'),
@@ -56,6 +57,7 @@ create unlogged sequence errand.release_due;
 create unlogged sequence errand.rescue_due;
 create unlogged sequence errand.bulk_due;
 create unlogged sequence errand.signals_due;
+create unlogged sequence errand.flows_due;
 create unlogged sequence errand.marks_due;
 create unlogged sequence errand.promote_late_due;
 create unlogged sequence errand.statistics_due;
@@ -71,6 +73,8 @@ comment on sequence errand.rescue_due is 'When the rescue of lost workers'' jobs
 comment on sequence errand.bulk_due is 'When the next batch of a bulk action is due, in microseconds since 1970';
 comment on sequence errand.signals_due is
     'When waits for signals are to be compared with them again, in microseconds since 1970';
+comment on sequence errand.flows_due is
+    'When jobs that wait for others are to be compared with their parents again, in microseconds since 1970';
 comment on sequence errand.marks_due is 'When the marks of workers that pull are due, in microseconds since 1970';
 comment on sequence errand.promote_late_due is
     'When the promotion of jobs whose transaction committed late is due, in microseconds since 1970';

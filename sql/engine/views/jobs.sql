@@ -74,9 +74,10 @@ comment on column errand.jobs.limit_key is 'its limit';
 comment on column errand.jobs.guard is 'its guard';
 comment on column errand.jobs.tags is 'words to find it by';
 comment on column errand.jobs.options is
-    'what only its worker reads, as {"traceparent": "00-…"}; owner is the login that follows it';
+    'what only its worker reads, as {"traceparent": "00-…"}; owner is the login that follows it, after has the jobs '
+    'that it waits for, or has waited for';
 comment on column errand.jobs.subject is 'the user whose job it is; null for errand_monitor';
-comment on column errand.jobs.parked_for is 'what it waits for while parked: limit:KEY, circuit:NAME or crash';
+comment on column errand.jobs.parked_for is 'what it waits for while parked, as limit:KEY, job:ID or crash';
 comment on column errand.jobs.waiting_for is 'the same as a sentence, such as: limit tenant/42 is full';
 comment on column errand.jobs.progress is
     'how much is done, 0 to 1, as its handler last reported; null = not reported';

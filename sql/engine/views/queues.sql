@@ -140,7 +140,7 @@ comment on column errand.queues.waiting is 'available jobs';
 comment on column errand.queues.running is 'running jobs';
 comment on column errand.queues.scheduled is 'scheduled jobs';
 comment on column errand.queues.parked is
-    'parked jobs: they wait for a limit, a circuit, or after two crashes of their worker';
+    'parked jobs: they wait for a limit, a circuit, a signal, other jobs, or after two crashes of their worker';
 comment on column errand.queues.failed is 'failed jobs that were neither retried nor discarded';
 comment on column errand.queues.is_estimate is
     'whether waiting and running are not exact: they are from the last statistics, or a floor';

@@ -162,7 +162,7 @@ class TestQueue:
             connection.execute(
                 """
                 truncate errand.job, errand.failed, errand.history, errand.limit_slot, errand.claim, errand.signal,
-                    errand.signal_wait, errand.signal_check
+                    errand.signal_wait, errand.signal_check, errand.flow_check
                 """
             )
 
@@ -191,6 +191,7 @@ class TestQueue:
     def _promote(connection: psycopg.Connection) -> None:
         connection.execute("select errand_internal.promote(1000000, '-infinity')")
         connection.execute("select errand_internal.release_parked(), errand_internal.release_waiting()")
+        connection.execute("select errand_internal.check_children()")
 
 
 def _move(connection: psycopg.Connection, time: timedelta) -> None:

@@ -1,14 +1,25 @@
 -- move_obsolete: moves waiting jobs, by their row ids, from errand.job to the history as obsolete, each with its
--- reason.
+-- reason. Jobs that wait for them are told: errand_internal.parents_ended.
 create or replace function errand_internal.move_obsolete(row_ids tid[], reasons text[]) returns void
-language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    ended bigint[];
+begin
     with gone as (
         delete from errand.job
         using unnest(row_ids, reasons) as asked(row_id, reason)
         where job.ctid = asked.row_id
         returning job.*, asked.reason
+    ),
+    written as (
+        insert into errand.history (
+            id, :request_columns, :attempt_columns, attempts, payload, payload_day, state, reason)
+        select id, :request_columns, :attempt_columns, attempts, payload, payload_day, 'obsolete', left(reason, 4000)
+        from gone
+        returning id
     )
-    insert into errand.history (id, :request_columns, :attempt_columns, attempts, payload, payload_day, state, reason)
-    select id, :request_columns, :attempt_columns, attempts, payload, payload_day, 'obsolete', left(reason, 4000)
-    from gone
+    select array_agg(id) into ended from written;
+    perform errand_internal.parents_ended(ended);
+end
 $$;

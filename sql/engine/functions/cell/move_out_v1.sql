@@ -2,9 +2,9 @@
 -- errand.outgoing until errand_internal.move_done_v1. Returns how many it took; 0 means that none is left.
 --
 -- Jobs with a unique key or a limit stay, since the key says in which cell they are. So do jobs that wait for a signal
--- or have got one: it is in this cell, and its id may be another one's there. So do running jobs, and those that
--- another session has locked. Most urgent and oldest ones first, those behind `after` (priority and position) only.
--- Raises ER409 if the batch exists.
+-- or have got one: it is in this cell, and its id may be another one's there. So do jobs that wait for others or have
+-- done so, those that others wait for, running jobs, and those that another session has locked. Most urgent and oldest
+-- ones first, those behind `after` (priority and position) only. Raises ER409 if the batch exists.
 create or replace function errand_internal.move_out_v1(
     move uuid, batch int, queue text, to_cell int, max_jobs int default 10000,
     after_priority int default 0, after_position bigint default 0,
@@ -19,6 +19,7 @@ declare
     taken bigint[];
     part bigint[];
     level int;
+    awaited constant bigint[] := errand_internal.awaited_parents();
 begin
     if to_cell = errand.cell() then
         raise exception 'move_out: to_cell: expected another cell than %, got itself', to_cell using errcode = 'ER422';
@@ -35,7 +36,8 @@ begin
             where job.queue = move_out_v1.queue and priority = level
                 and queue_position > case when level = after_priority then after_position else 0 end
                 and state = 'available' and unique_key is null and limit_key is null
-                and (options ? 'signal') is not true
+                and (options ?| '{signal,after}') is not true
+                and not exists (select from unnest(awaited) as parent where parent = job.id)
             order by queue_position
             limit max_jobs - jobs
             for update skip locked
@@ -53,7 +55,8 @@ begin
             from errand.job
             where job.queue = move_out_v1.queue and queue_position is null and state in ('scheduled', 'parked')
                 and unique_key is null and limit_key is null
-                and (options ? 'signal') is not true and starts_with(parked_for, 'signal:') is not true
+                and (options ?| '{signal,after}') is not true and starts_with(parked_for, 'signal:') is not true
+                and not exists (select from unnest(awaited) as parent where parent = job.id)
             limit max_jobs - jobs
             for update skip locked);
         jobs := jobs + cardinality(part);

@@ -5,7 +5,8 @@
 --
 -- Ended jobs with the usual retention (7 days) go with their day's partition and cost nothing here. Jobs of kinds with
 -- a shorter retention (errand_internal.retentions) are searched in the whole history, and their payloads in
--- errand.payload go with them. Failed jobs stay for 30 days, or for their kind's retention. Failures of jobs that were
+-- errand.payload go with them. Failed jobs stay for 30 days, or for their kind's retention. One that did not succeed
+-- stays while others wait for it. Failures of jobs that were
 -- retried or discarded stay for 7 days (the newest 5,000), actions of operators, bulk actions and where jobs were moved
 -- for a year. Totals of completed attempts stay for a year, or for 90 days if the queue is not their kind's. Circuits
 -- that are up and unused stay for 30 days after their last failure. Signals stay for 7 days. The marks of workers that
@@ -24,6 +25,8 @@ declare
     total int := 0;
     most int := 0;
     brief record;
+    -- They can be retried: until then those wait that wait for them.
+    awaited constant bigint[] := errand_internal.awaited_parents();
 begin
     for brief in
         select kind, keep, array_agg(state) as states
@@ -38,6 +41,8 @@ begin
                 from errand.history as old
                 where old.kind = brief.kind and old.state = any (brief.states)
                     and old.finished_at < now() - brief.keep
+                    and (old.state = 'succeeded'
+                        or not exists (select from unnest(awaited) as parent where parent = old.id))
                 limit 10000
                 for update skip locked)
             returning payload_day, id
@@ -58,6 +63,8 @@ begin
                 and existing.state = ended.state
             where ended.finished_at < now()::date - keep_history
                 and ended.finished_at <= now() - coalesce(existing.keep, interval '0')
+                and (ended.state = 'succeeded'
+                    or not exists (select from unnest(awaited) as parent where parent = ended.id))
             limit 10000
             for update of ended skip locked))
         returning payload_day, id
@@ -87,6 +94,7 @@ begin
         from errand.failed
         left join errand_internal.retentions() as existing on existing.kind = failed.kind and existing.state = 'failed'
         where failed.finished_at < now() - coalesce(existing.keep, keep_failed * interval '1 day')
+            and not exists (select from unnest(awaited) as parent where parent = failed.id)
         order by failed.finished_at
         limit 10000
         for update of failed skip locked));

@@ -15,7 +15,7 @@ declare
     started timestamptz := clock_timestamp();
     key text;
 begin
-    if exists (select from errand.job where parked_for is not null) then
+    if exists (select from errand.job where parked_for > 'limit:' and parked_for < 'signal:') then
         perform from errand.limit where not has_slots limit 1 for update skip locked;
         if found then
             -- Claims wait until this transaction ends: once for each new limit.
@@ -26,10 +26,10 @@ begin
     loop
         select parked_for into waits_for
         from errand.job
-        where parked_for > waits_for
+        where parked_for > waits_for and parked_for < 'crash'
         order by parked_for
         limit 1;
-        exit when not found or not starts_with(waits_for, 'circuit:');
+        exit when not found;
         perform errand_internal.release_circuit(substr(waits_for, length('circuit:') + 1));
     end loop;
     perform errand_internal.release_circuit(name)
@@ -39,10 +39,10 @@ begin
     loop
         select parked_for into waits_for
         from errand.job
-        where parked_for > waits_for
+        where parked_for > waits_for and parked_for < 'signal:'
         order by parked_for
         limit 1;
-        if not found or not starts_with(waits_for, 'limit:') then
+        if not found then
             return null;
         end if;
         key := substr(waits_for, length('limit:') + 1);

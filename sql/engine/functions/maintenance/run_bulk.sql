@@ -54,6 +54,7 @@ begin
             from errand_internal.cancel_jobs(
                 chosen, choice.state, format('bulk %s: %s', asked.id, asked.reason))),
             '{}');
+        perform errand_internal.parents_ended(done);
     end if;
     asked.skipped := asked.skipped + cardinality(chosen) - cardinality(done);
     is_end := last_id is null and (asked.skipped = 0 or asked.pass = 10);

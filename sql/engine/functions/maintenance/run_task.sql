@@ -7,6 +7,7 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     lost record;
     moved record;
+    checked record;
     next_memory text;
 begin
     is_more := false;
@@ -24,6 +25,10 @@ begin
             is_put_off := not errand_internal.run_bulk();
         when 'signals' then
             is_more := errand_internal.release_waiting();
+        when 'flows' then
+            select * into checked from errand_internal.check_children(existing.memory);
+            next_memory := checked.next_memory;
+            is_more := checked.is_more;
         when 'marks' then
             select * into moved from errand_internal.move_marks(existing.memory);
             next_memory := moved.next_memory;

@@ -27,7 +27,9 @@ begin
         when 'crashed' then
             has_work := exists (select from errand.job where parked_for = 'crash');
         when 'release' then
-            has_work := exists (select from errand.job where parked_for is not null)
+            -- In two ranges: jobs that wait for others lie between them.
+            has_work := exists (select from errand.job where parked_for > 'circuit:' and parked_for < 'crash')
+                or exists (select from errand.job where parked_for > 'limit:' and parked_for < 'signal:')
                 or exists (
                     select
                     from errand.circuit
@@ -37,6 +39,8 @@ begin
         when 'signals' then
             has_work := exists (select from errand.signal_check)
                 or exists (select from errand.signal_wait where until <= now());
+        when 'flows' then
+            has_work := errand_internal.any_waits_for_jobs();
         when 'marks' then
             has_work := exists (select from errand.worker where pulls_as is not null);
         when 'rescue' then

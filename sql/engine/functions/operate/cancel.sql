@@ -34,6 +34,11 @@ begin
                 perform errand_internal.notify('errand_cancel', job_id::text);
             end if;
             perform errand_internal.move_to_history(existing, 'cancelled', null, reason);
+        elsif job_id = any (locked) then
+            -- It waited for another of these jobs, and was cancelled with it.
+            was := 'parked';
+            now := 'cancelled';
+            cancelled := cancelled || job_id;
         else
             was := errand_internal.state_of(job_id);
             now := was;

@@ -1,6 +1,7 @@
 -- cancel_jobs: cancels those of the jobs that are unfinished, of the wanted state, and not locked by another session.
 --
--- Returns their ids, and the state of each before.
+-- Returns their ids, and the state of each before. The caller tells the jobs that wait for them:
+-- errand_internal.parents_ended.
 create or replace function errand_internal.cancel_jobs(
     asked bigint[], wanted text, reason text, out ids bigint[], out states text[]
 )

@@ -46,6 +46,7 @@ begin
     if not dry_run and chosen is not null then
         -- A dry run locks nothing.
         select * into chosen, states from errand_internal.cancel_jobs(chosen, choice.state, cancel_where.reason);
+        perform errand_internal.parents_ended(chosen);
         perform errand_internal.record_action('cancel_where', jsonb_build_object('filter', filter), cancel_where.reason,
             coalesce(chosen, '{}'));
     end if;

@@ -1,8 +1,8 @@
 -- move_jobs: gives waiting jobs another queue, priority or time, in the order of `ids`. Null keeps the old value.
 --
 -- due_at has an element for each id; null keeps the job's time. A job that is due then becomes scheduled if that is
--- later than now, and available if it was scheduled. errand_internal.requeue draws the positions, in this order. The
--- caller has locked the rows.
+-- later than now, and available if it was scheduled. One that waits for others goes on waiting for them.
+-- errand_internal.requeue draws the positions, in this order. The caller has locked the rows.
 create or replace function errand_internal.move_jobs(
     ids bigint[], due_at timestamptz[], queue text, priority int
 ) returns void
@@ -21,11 +21,14 @@ begin
         priority = coalesce(move_jobs.priority, job.priority),
         run_at = coalesce(moved.due_at, job.run_at),
         state = case
+            when starts_with(job.parked_for, 'job:') then job.state
             when moved.due_at > now() then 'scheduled'
             when moved.due_at is not null and job.state = 'scheduled' then 'available'
             else job.state
         end,
-        parked_for = case when (moved.due_at > now()) is not true then job.parked_for end,
+        parked_for = case
+            when (moved.due_at > now()) is not true or starts_with(job.parked_for, 'job:') then job.parked_for
+        end,
         queue_position = case when (moved.due_at > now()) is not true then job.queue_position end
     from unnest(move_jobs.ids, move_jobs.due_at) as moved(id, due_at)
     where job.id = moved.id;

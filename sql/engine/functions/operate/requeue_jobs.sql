@@ -3,7 +3,8 @@
 -- due_at has an element for each id: when the job is to run. Null is now, or the job's own time if it was cancelled
 -- before that. Only failed and cancelled jobs are changed; other ids are ignored. A last moment that has passed is
 -- removed. The failures stay in errand.failures. Returns the ids. Raises ER409, with context in front, if an
--- unfinished job has the unique key of one of them; an expired one becomes obsolete.
+-- unfinished job has the unique key of one of them; an expired one becomes obsolete. A job that waits for others waits
+-- for them again: errand_internal.begin_wait.
 create or replace function errand_internal.requeue_jobs(
     context text, ids bigint[], due_at timestamptz[]
 ) returns bigint[]
@@ -96,6 +97,9 @@ begin
     update errand.job
     set options = options - 'signal'
     where id = any (back) and starts_with(options #>> '{signal,name}', 'callback/');
+    perform errand_internal.begin_wait(waiting.ids)
+    from (select array_agg(id) as ids from errand.job where id = any (back) and options ? 'after') as waiting
+    where waiting.ids is not null;
     perform errand_internal.wake();
     return coalesce(back, '{}');
 end

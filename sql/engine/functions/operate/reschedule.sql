@@ -3,9 +3,10 @@
 --   select * from errand.reschedule('{4711}', run_at => now() + interval '2 hours', reason => 'after the maintenance');
 --   select * from errand.reschedule('{4712}', priority => 1);
 --
--- A job that moves to another queue or priority gets the last position there. Running and ended jobs stay as they are.
--- Returns a row for each id with its state before and now, nulls for an unknown id. Raises ER422, and ER404 for a queue
--- that no job, kind or worker has named so far, unless force => true.
+-- A job that moves to another queue or priority gets the last position there. One that waits for other jobs still does,
+-- and starts at run_at at the earliest. Running and ended jobs stay as they are. Returns a row for each id with its
+-- state before and now, nulls for an unknown id. Raises ER422, and ER404 for a queue that no job, kind or worker has
+-- named so far, unless force => true.
 -- errand: for ops
 -- errand: topic move
 create or replace function errand.reschedule(
@@ -17,6 +18,7 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 declare
     locked bigint[];
     moved bigint[] := '{}';
+    waits_for text;
 begin
     if num_nonnulls(reschedule.run_at, reschedule.priority, reschedule.queue) = 0 then
         raise exception 'reschedule: expected run_at, priority or queue, got none' using errcode = 'ER422';
@@ -29,8 +31,8 @@ begin
     perform errand_internal.check_time(reschedule.run_at, 'reschedule');
     -- In the order in which all sessions lock keys and jobs. One retried meanwhile would be locked out of order.
     locked := array(select id from errand.job where id = any (ids) order by unique_key, id for update);
-    for job_id, was in
-        select asked.id, coalesce(job.state, errand_internal.state_of(asked.id))
+    for job_id, was, waits_for in
+        select asked.id, coalesce(job.state, errand_internal.state_of(asked.id)), job.parked_for
         from (select distinct id from unnest(ids) as id where id is not null) as asked
         left join errand.job on job.id = asked.id and job.id = any (locked)
         order by asked.id
@@ -38,6 +40,7 @@ begin
         now := was;
         if was in ('scheduled', 'available', 'parked') and job_id = any (locked) then
             now := case
+                when starts_with(waits_for, 'job:') then was
                 when reschedule.run_at > now() then 'scheduled'
                 when reschedule.run_at is not null and was = 'scheduled' then 'available'
                 else was

@@ -1,12 +1,15 @@
 -- check_elements: raises ER422 if the argument of errand.enqueue_many is not an array of objects with known names.
--- Returns whether some may have unique keys, and whether some ask to change existing jobs.
-create or replace function errand_internal.check_elements(jobs jsonb, out have_keys boolean, out change_jobs boolean)
+-- Returns whether some may have unique keys, whether some ask to change existing jobs, and whether some wait for
+-- others.
+create or replace function errand_internal.check_elements(
+    jobs jsonb, out have_keys boolean, out change_jobs boolean, out have_parents boolean
+)
 language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     allowed text[] := array[
         'kind', 'payload', 'queue', 'run_at', 'priority', 'max_attempts', 'unique_key', 'not_after', 'on_conflict',
         'limit_key', 'guard', 'tags', 'subject', 'options', 'follow',
-        'kind_defaults'];
+        'kind_defaults', 'after', 'after_elements', 'if_parent_fails'];
     are_good boolean;
     element record;
 begin
@@ -20,8 +23,9 @@ begin
     select
         coalesce(bool_and(jsonb_typeof(value) = 'object' and value - allowed = '{}'), true),
         coalesce(bool_or(value ? 'unique_key'), false),
-        coalesce(bool_or(value ->> 'on_conflict' in ('replace', 'reschedule')), false)
-    into are_good, have_keys, change_jobs
+        coalesce(bool_or(value ->> 'on_conflict' in ('replace', 'reschedule')), false),
+        coalesce(bool_or(value ?| '{after,after_elements,if_parent_fails}'), false)
+    into are_good, have_keys, change_jobs, have_parents
     from jsonb_array_elements(jobs);
     if are_good then
         return;

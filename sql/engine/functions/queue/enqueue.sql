@@ -12,6 +12,13 @@
 -- reads, as {"traceparent": "00-…"}: errand_internal.check_options. With follow => true the job is the login's own,
 -- which then may see it, wait for it and cancel it: errand.job, errand.ended, errand.cancel_own.
 --
+-- after has the ids of up to 1,000 jobs that have to succeed first: until then the job is parked. If one of them fails
+-- for good, is cancelled or becomes obsolete, if_parent_fails says what becomes of the job:
+--   wait     it waits on, as that job may be retried
+--   go_on    it starts all the same, once the others have ended
+--   cancel   it is cancelled
+-- Its worker may read their outputs: errand.parents.
+--
 -- If an unfinished job has the unique_key, nothing is inserted and that job is returned. A waiting job whose not_after
 -- has passed becomes obsolete instead, and its key is free. on_conflict says more:
 --   keep        it stays as it is
@@ -22,7 +29,8 @@
 --
 -- A NOTICE tells that no live worker takes the kind, as maintenance has found within 10 s: the job is enqueued.
 --
--- Raises ER422, ER413 and ER404 as errand_internal.check_job and errand_internal.check_options do.
+-- Raises ER422, ER413 and ER404 as errand_internal.check_job, errand_internal.check_options and
+-- errand_internal.check_parents do.
 -- errand: for enqueuer, worker, ops
 -- errand: topic enqueue
 create or replace function errand.enqueue(
@@ -42,6 +50,8 @@ create or replace function errand.enqueue(
     options jsonb default null,
     follow boolean default false,
     kind_defaults jsonb default null,
+    after bigint[] default null,
+    if_parent_fails text default 'wait',
     out job_id bigint,
     out inserted boolean,
     out state text
@@ -68,10 +78,10 @@ begin
         perform errand_internal.check_job(
             enqueue.kind, enqueue.payload, enqueue.queue, enqueue.priority, enqueue.max_attempts, enqueue.unique_key);
     end if;
-    if bytes is not null and on_conflict = 'keep' and not follow
+    if bytes is not null and on_conflict = 'keep' and not follow and if_parent_fails = 'wait'
         and num_nonnulls(
             enqueue.run_at, enqueue.unique_key, not_after, enqueue.limit_key, enqueue.guard, tags, enqueue.subject,
-            enqueue.options) = 0
+            enqueue.options, after) = 0
     then
         insert into errand.job (queue, kind, payload, state, queue_position, priority, max_attempts)
         select
@@ -97,6 +107,6 @@ begin
     from errand_internal.insert_job(
         enqueue.kind, enqueue.payload, enqueue.queue, enqueue.run_at, enqueue.priority, enqueue.max_attempts,
         enqueue.unique_key, not_after, on_conflict, enqueue.limit_key, enqueue.guard, tags, enqueue.subject,
-        enqueue.options, case when follow then session_user::text end, kind_defaults);
+        enqueue.options, case when follow then session_user::text end, kind_defaults, null, after, if_parent_fails);
 end
 $$;

@@ -7,6 +7,8 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     element record;
     asked record;
+    -- A job is older than those behind it, whatever their keys: they may wait for it.
+    ids constant bigint[] := array(select nextval('errand.job_id_seq') from jsonb_array_elements(jobs));
 begin
     for element in
         select item.value, item.ordinality
@@ -31,11 +33,11 @@ begin
             asked.options, format('enqueue_many: jobs[%s]', element.ordinality));
         return query
         select element.ordinality::int, one.job_id, one.inserted, one.state
-        from errand.enqueue(
+        from errand_internal.insert_job(
             asked.kind, coalesce(asked.payload, '{}'), asked.queue, asked.run_at, asked.priority, asked.max_attempts,
             asked.unique_key, asked.not_after, coalesce(asked.on_conflict, 'keep'), asked.limit_key, asked.guard,
-            asked.tags, asked.subject, asked.options, coalesce(asked.follow, false),
-            asked.kind_defaults) as one;
+            asked.tags, asked.subject, asked.options, case when asked.follow then session_user::text end,
+            asked.kind_defaults, given_id => ids[element.ordinality]) as one;
     end loop;
 end
 $$;

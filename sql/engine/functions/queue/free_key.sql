@@ -17,7 +17,9 @@ begin
     if not found then
         return false;
     end if;
-    perform errand_internal.move_to_history(existing, 'obsolete', null, 'not started by ' || existing.not_after);
+    -- The caller may take other keys: it must not have locked jobs out of their order.
+    perform errand_internal.move_to_history(
+        existing, 'obsolete', null, 'not started by ' || existing.not_after, releases => false);
     return true;
 end
 $$;

@@ -1,16 +1,20 @@
 -- insert_job: the insert of errand.enqueue for a job with a key, a time, an option or a limit, or with a large payload.
+-- given_id is an id that the caller has drawn for it.
 --
 -- errand.enqueue has checked what errand_internal.check_job checks. Returns and raises as errand.enqueue does.
 create or replace function errand_internal.insert_job(
     kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int, unique_key text,
     not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], subject text, options jsonb,
-    owner text, kind_defaults jsonb, token text default null, out job_id bigint, out inserted boolean, out state text
+    owner text, kind_defaults jsonb, token text default null, after bigint[] default null,
+    if_parent_fails text default 'wait', given_id bigint default null, out job_id bigint, out inserted boolean,
+    out state text
 )
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
     defaults errand.kind;
     wanted errand.job;
+    flow jsonb;
     is_large constant boolean := pg_column_size(payload) > 2000;
     -- Before the position is drawn: see errand_internal.requeue.
     transaction constant xid8 := pg_current_xact_id();
@@ -25,6 +29,9 @@ begin
         perform errand_internal.check_options(
             insert_job.run_at, not_after, insert_job.unique_key, on_conflict, insert_job.limit_key, insert_job.guard,
             tags, insert_job.subject, insert_job.options);
+    end if;
+    if after is not null or if_parent_fails is distinct from 'wait' then
+        flow := errand_internal.check_parents('enqueue', after, if_parent_fails);
     end if;
     defaults := errand_internal.kind_defaults(insert_job.kind, insert_job.kind_defaults);
     if defaults.untaken_since is not null then
@@ -43,17 +50,23 @@ begin
     wanted.tags := nullif(insert_job.tags[:], '{}');
     wanted.subject := insert_job.subject;
     wanted.options := errand_internal.stored_options(insert_job.options, owner, token);
-    if wanted.limit_key is not null and wanted.state = 'available' and errand_internal.limit_is_full(wanted.limit_key)
+    if flow is not null then
+        wanted.options := coalesce(wanted.options, '{}') || flow;
+        wanted.state := 'parked';
+        wanted.parked_for := 'job:' || (flow #>> '{after,-1}');
+    elsif wanted.limit_key is not null and wanted.state = 'available'
+        and errand_internal.limit_is_full(wanted.limit_key)
     then
         wanted.state := 'parked';
         wanted.parked_for := 'limit:' || wanted.limit_key;
     end if;
     loop
         insert into errand.job (
-            queue, kind, payload, run_at, state, queue_position, priority, max_attempts, unique_key, not_after,
+            id, queue, kind, payload, run_at, state, queue_position, priority, max_attempts, unique_key, not_after,
             limit_key, guard, tags, subject, options, parked_for)
         values (
-            wanted.queue, wanted.kind, case when not is_large then insert_job.payload end, wanted.run_at, wanted.state,
+            coalesce(given_id, nextval('errand.job_id_seq')), wanted.queue, wanted.kind,
+            case when not is_large then insert_job.payload end, wanted.run_at, wanted.state,
             case when wanted.state = 'available' then nextval('errand.job_position') end, wanted.priority,
             wanted.max_attempts, wanted.unique_key, wanted.not_after, wanted.limit_key, wanted.guard, wanted.tags,
             wanted.subject, wanted.options, wanted.parked_for)
@@ -71,6 +84,16 @@ begin
         -- Else the key has become free.
         exit when job_id is not null;
     end loop;
+    if flow is not null and (inserted or on_conflict = 'replace' and state <> 'running') then
+        -- A job waits for older ones only, so no two can wait for each other.
+        if (flow #>> '{after,-1}')::bigint >= job_id then
+            raise exception 'enqueue: after: expected jobs that are older than job %, got job %', job_id,
+                flow #>> '{after,-1}'
+                using errcode = 'ER409', hint = 'The job with its unique key was there before.';
+        end if;
+        perform errand_internal.begin_wait(array[job_id]);
+        state := errand_internal.state_of(job_id);
+    end if;
     perform errand_internal.wake();
 end
 $$;

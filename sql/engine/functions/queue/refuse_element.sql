@@ -12,7 +12,8 @@ begin
         cross join (
             values ('run_at', 'timestamptz', 'a time'), ('not_after', 'timestamptz', 'a time'),
                 ('priority', 'int', 'an integer'), ('max_attempts', 'int', 'an integer'),
-                ('tags', 'text[]', 'an array of strings')
+                ('tags', 'text[]', 'an array of strings'), ('after', 'bigint[]', 'an array of ids'),
+                ('after_elements', 'int[]', 'an array of numbers of elements')
         ) as allowed(name, type, expected)
         where item.value ? allowed.name
         order by item.ordinality

@@ -30,13 +30,14 @@ begin
     elsif on_conflict = 'reschedule' then
         update errand.job
         set run_at = wanted.run_at,
-            -- A job that waits for a limit or a circuit goes on waiting for it if it is due. The claim checks its own
-            -- limit, which this call doesn't name.
+            -- A job that waits for others goes on waiting for them. One that waits for a limit or a circuit does if it
+            -- is due. The claim checks its own limit, which this call doesn't name.
             state = case
+                when starts_with(job.parked_for, 'job:') then job.state
                 when not is_due then 'scheduled' when job.state = 'parked' then 'parked' else 'available'
             end,
             queue_position = case when is_due then job.queue_position end,
-            parked_for = case when is_due then job.parked_for end
+            parked_for = case when is_due or starts_with(job.parked_for, 'job:') then job.parked_for end
         where unique_key = wanted.unique_key and job.state <> 'running'
         returning id, job.state into job_id, state;
     end if;

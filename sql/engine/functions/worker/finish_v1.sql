@@ -4,8 +4,9 @@
 --
 -- outputs has an element for each job; null if no job has an output. The fence is the position at which the job was
 -- claimed. A job draws a new position whenever it becomes available, so a late completion of an earlier attempt changes
--- nothing. Returns what errand_internal.complete_v1 does. completed_by is the transaction that completed the jobs, by
--- which errand_internal.count_missed_completions knows them.
+-- nothing. Jobs that wait for these are told: errand_internal.parents_ended. Returns what errand_internal.complete_v1
+-- does. completed_by is the transaction that completed the jobs, by which errand_internal.count_missed_completions
+-- knows them.
 --
 -- The position is compared through coalesce wherever a job is found by its id, so that the planner never takes
 -- errand.job_position_index for it. If the last VACUUM found the queue nearly empty and an old snapshot keeps millions
@@ -46,6 +47,7 @@ begin
         returning id
     )
     select coalesce(array_agg(id), '{}') into finished from written;
+    perform errand_internal.parents_ended(finished);
     completed_by := pg_current_xact_id()::text::bigint;
     refused := '{}';
     locked := '{}';

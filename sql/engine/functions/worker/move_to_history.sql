@@ -1,6 +1,7 @@
--- move_to_history: moves one job, as given, from errand.job to the history.
+-- move_to_history: moves one job, as given, from errand.job to the history, and tells the jobs that wait for it:
+-- errand_internal.parents_ended.
 create or replace function errand_internal.move_to_history(
-    job errand.job, state text, output jsonb, reason text
+    job errand.job, state text, output jsonb, reason text, releases boolean default true
 ) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -12,5 +13,6 @@ begin
         id, :request_columns, :attempt_columns, attempts, payload, payload_day, move_to_history.state,
         move_to_history.output, left(move_to_history.reason, 4000)
     from (select job.*) as given;
+    perform errand_internal.parents_ended(array[job.id], releases);
 end
 $$;
