@@ -11,6 +11,8 @@
 --   paused, no_worker, unknown_kind, too_late         no worker would claim it
 --   kind_paused, circuit_open, limit_full, rate, guard
 --                                                     it may not run now
+--   waits_for_signal, waits_for_callback              an outside event has not come
+--   waits_for_jobs, parent_failed                     jobs have to succeed first
 --   crashed                                           it was in two crashes of its worker, and will run alone
 --   behind, next                                      it waits in the queue
 -- Errors are hidden from roles with errand_monitor only (errand_internal.sees_content). hint is the call that fixes the

@@ -1,4 +1,4 @@
--- explain_job: for errand.explain: obstacles in the job itself: its time, and its crashes.
+-- explain_job: for errand.explain: obstacles in the job itself: its time, what it waits for, and its crashes.
 create or replace function errand_internal.explain_job(job errand.job) returns table (code text, detail text, hint text)
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -48,6 +48,8 @@ begin
         from errand.signal_wait as waits
         where waits.job_id = job.id;
         return next;
+    elsif starts_with(job.parked_for, 'job:') then
+        return query select * from errand_internal.explain_parents(job);
     elsif job.parked_for = 'crash' then
         code := 'crashed';
         detail := format('it was running in %s crashes of its worker: such jobs are released one at a time',
