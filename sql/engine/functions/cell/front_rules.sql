@@ -1,6 +1,6 @@
 -- front_rules: returns how the front of many cells makes each function and view that people and applications use.
 --
---   key        a function: on the cell of the job's routing key (errand_front.route)
+--   key        a function: on the cell of the job's routing key, or of the jobs that it waits for (errand_front.route)
 --   any        a function: on one active cell
 --   id         a function: on the cell of the job, its first argument
 --   ids        a function: on the cells of the jobs, its first argument, each with its own part of them
@@ -9,7 +9,7 @@
 --   cell       a function: on the cell that the setting errand.cell names; worker ids are not unique over cells
 --   all        a function: on all cells; the result is merged by `detail`
 --   copy       a function: the same as in a cell, on the front itself
---   many       enqueue_many, each element on the cell of its routing key
+--   many       enqueue_many, each element on the cell of its routing key; all on one if some wait for others
 --   union      a view: the rows of all cells, with the column cell; `detail` orders and bounds those of each cell
 --   merge      a view: one row for each value of the first column. Counts are added, and of other values the largest is
 --              shown; of the columns in `detail`, the smallest

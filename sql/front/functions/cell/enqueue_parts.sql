@@ -1,7 +1,8 @@
 -- enqueue_parts: errand.enqueue_many of the front: enqueues each job on the cell of its routing key.
 --
 -- Jobs without a key all go to one cell. So a call without keys is all or none, as on a cell; with keys, the part of
--- each cell is. Returns the rows in the order of the jobs.
+-- each cell is. If some wait for others, all go to the cell of those. Returns the rows in the order of the jobs. Raises
+-- ER422 if such a call has jobs or keys of two cells.
 create or replace function errand_front.enqueue_parts(jobs jsonb)
 returns table (ordinal int, job_id bigint, inserted boolean, state text)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -15,7 +16,7 @@ begin
     -- The cell explains what is wrong with an argument that is no array of objects.
     if jsonb_typeof(jobs) is distinct from 'array' or nullif(current_setting('errand.cell', true), '') is not null
         or nullif(current_setting('errand.routing_key', true), '') is not null
-        or not jobs @? '$[*] ? (exists (@.unique_key) || exists (@.limit_key) || exists (@.tags))'
+        or not jobs @? '$[*] ? (exists (@.unique_key) || exists (@.limit_key) || exists (@.tags) || exists (@.after))'
         or jobs @? 'strict $[*] ? (@.type() != "object")'
     then
         return query
@@ -24,7 +25,28 @@ begin
         order by added.ordinal;
         return;
     end if;
-    if jobs @? '$[*].unique_key' then
+    if jobs @? '$[*] ? (exists (@.after) || exists (@.after_elements))' then
+        select array_agg(distinct partition) into partitions
+        from (
+            select unnest(errand_front.partitions_of_ids(array_agg(id::bigint))) as partition
+            from jsonb_path_query(jobs, '$[*].after[*]') as id
+            where jsonb_typeof(id) = 'number'
+            having count(*) > 0
+            union
+            select errand_front.route(value ->> 'unique_key', value ->> 'limit_key', null)
+            from jsonb_array_elements(jobs)
+            where value ?| '{unique_key,limit_key}') as named;
+        if cardinality(partitions) > 1 then
+            raise exception 'enqueue_many: expected jobs and keys of one cell, as some wait for others, got of several'
+                using errcode = 'ER422',
+                hint = 'Enqueue all of them with the same setting errand.routing_key, or errand.cell.';
+        end if;
+        return query
+        select added.ordinal, added.job_id, added.inserted, added.state
+        from errand_front.enqueue_split(array[coalesce(partitions[1], anywhere)], array[jobs]) as added
+        order by added.ordinal;
+        return;
+    elsif jobs @? '$[*].unique_key' then
         perform errand_front.share_routes();
     end if;
     with element as (

@@ -7,16 +7,37 @@
 --
 -- Keys move to another cell when a cell is added or drained. While the former cell still has a job with the unique key,
 -- the key stays there. Enqueues of keys of that slot wait for each other then, until the end of the caller's
--- transaction. Raises ER503 if no cell is active, and 55P03 after a wait of 5 s.
-create or replace function errand_front.route(unique_key text, limit_key text, tags text[]) returns int
+-- transaction.
+--
+-- A job that waits for others (after) goes to their cell. Raises ER422 if they are in two cells, or if its unique key
+-- or limit belongs to another one; ER503 if no cell is active, and 55P03 after a wait of 5 s.
+create or replace function errand_front.route(
+    unique_key text, limit_key text, tags text[], after bigint[] default null
+) returns int
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     key constant text := coalesce(
         nullif(current_setting('errand.routing_key', true), ''), route.unique_key, route.limit_key, route.tags[1]);
     target record;
+    parents int[];
+    own int;
 begin
     if nullif(current_setting('errand.cell', true), '') is not null then
         return errand_front.chosen_partition();
+    elsif cardinality(route.after) > 0 then
+        parents := array(
+            select distinct partition from unnest(errand_front.partitions_of_ids(route.after)) as partition);
+        own := case
+            when num_nonnulls(route.unique_key, route.limit_key) > 0
+                then errand_front.route(route.unique_key, route.limit_key, null)
+        end;
+        if cardinality(parents) > 1 or own <> parents[1] then
+            raise exception 'enqueue: after: expected jobs of one cell, which has the unique key and the limit, got '
+                'jobs or keys of several'
+                using errcode = 'ER422',
+                hint = 'Enqueue all of them with the same setting errand.routing_key, or errand.cell.';
+        end if;
+        return parents[1];
     elsif key is null then
         select partition, null::int as former into target
         from errand_front.cell

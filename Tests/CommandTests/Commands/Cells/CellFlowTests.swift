@@ -1,0 +1,44 @@
+import ErrandTestKit
+import Postgres
+import Testing
+
+@testable import Command
+
+@Suite("Jobs that wait for jobs, on a front of many cells") struct CellFlowTests {
+    @Test("a job goes to the cell of those that it waits for; jobs of two cells are refused")
+    func flows() async throws {
+        try await withFront(cells: 2) { front in
+            let database = front.database
+            var ids: [Int64] = []
+            for cell in front.cells {
+                ids.append(try await cell.query("select job_id from errand.enqueue('noop')").scalar(Int64.self))
+            }
+            for id in ids {
+                let children = try await database.query(
+                    Statement(
+                        """
+                        select array_agg(job_id)
+                        from (
+                            select job_id from errand.enqueue('noop', after => array[$1::bigint], tags => '{any}')
+                            union all
+                            select job_id
+                            from errand.enqueue_many(jsonb_build_array(
+                                jsonb_build_object('kind', 'noop', 'tags', '["any"]'::jsonb),
+                                jsonb_build_object('kind', 'noop', 'after', array[$1], 'after_elements', '[1]'::jsonb)))
+                        ) as added
+                        """, [id])
+                ).scalar([Int64].self)
+                #expect(children.count == 3 && children.allSatisfy { $0 >> 43 == id >> 43 })
+            }
+            for call in [
+                "errand.enqueue('noop', after => '{\(ids[0]),\(ids[1])}')",
+                "errand.enqueue_many('[{\"kind\": \"noop\", \"after\": [\(ids[0]), \(ids[1])]}]')",
+            ] {
+                let error = await #expect(throws: PostgresError.self, "\(call)") {
+                    try await database.query(Statement("select \(call)"))
+                }
+                #expect(error?.sqlState == "ER422" && error?.detail.contains("one cell") == true, "\(call)")
+            }
+        }
+    }
+}
