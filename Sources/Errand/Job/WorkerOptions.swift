@@ -5,7 +5,9 @@ package struct WorkerOptions: Sendable, Hashable, Codable {
     package var traceparent: String?
     /// The login that follows the job; `errand.enqueue` notes it.
     private(set) var owner: String?
-    /// What the job has waited for.
+    /// The jobs that it has waited for.
+    private(set) var after: [Int64]?
+    /// The signal that the job has waited for.
     private(set) var signal: StoredSignal?
 
     /// A signal with its payload as text: JSON that a decoder doesn't look into.

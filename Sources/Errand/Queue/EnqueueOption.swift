@@ -19,6 +19,8 @@ public struct EnqueueOption: Sendable {
         package var subject: String?
         package var forWorker = WorkerOptions()
         package var follow = false
+        package var parents: [Int64] = []
+        package var ifParentFails = ParentFailure.wait
 
         /// `forWorker` as errand.enqueue takes it.
         var options: JSONB? {
@@ -28,7 +30,7 @@ public struct EnqueueOption: Sendable {
         /// Whether an option is set that the short form of a bulk enqueue doesn't support.
         var needsWholeForm: Bool {
             uniqueKey != nil || notAfter != nil || limitKey != nil || guardName != nil || !tags.isEmpty
-                || subject != nil || forWorker != WorkerOptions() || follow
+                || subject != nil || forWorker != WorkerOptions() || follow || !parents.isEmpty
         }
     }
 
@@ -59,6 +61,16 @@ public enum Conflict: String, Sendable, Hashable {
     case error
 }
 
+/// What becomes of a job if one that it waits for fails for good, is cancelled or becomes obsolete.
+public enum ParentFailure: String, Sendable, Hashable {
+    /// The job waits on: the other one may be retried.
+    case wait
+    /// The job starts all the same, once the others have ended.
+    case goOn = "go_on"
+    /// The job is cancelled, and so are those that wait for it with this.
+    case cancel
+}
+
 // MARK: - When
 extension EnqueueOption {
     /// The job doesn't start before `time`, at most 10 years from now.
@@ -67,6 +79,15 @@ extension EnqueueOption {
     /// The job doesn't start before `delay` has passed, counted by the database's clock from the start of the
     /// transaction.
     public static func after(_ delay: Duration) -> Self { .init { $0.delay = delay } }
+
+    /// The job waits until these jobs have succeeded, at most 1,000. Its handler may read their outputs:
+    /// ``JobContext/parents()``.
+    public static func after(_ jobs: [Int64], ifParentFails: ParentFailure = .wait) -> Self {
+        .init { values in
+            values.parents = jobs
+            values.ifParentFails = ifParentFails
+        }
+    }
 
     /// The job doesn't start after `time`. Then it becomes obsolete, and its unique key is free.
     public static func notAfter(_ time: Timestamp) -> Self { .init { $0.notAfter = time } }

@@ -14,8 +14,8 @@ extension Queue {
     /// Enqueues one job, in a transaction of its own.
     ///
     /// - Throws: ``PostgresError``; its `sqlState` is `ER422` for an option out of bounds, `ER413` for a payload over
-    ///   256 KB, `ER404` for a guard that isn't registered, `ER409` for a key that is taken if the option asks for an
-    ///   error. An `EncodingError` if the job has no JSON form.
+    ///   256 KB, `ER404` for a guard that isn't registered or a job to wait for that never was, `ER409` for a key that
+    ///   is taken if the option asks for an error. An `EncodingError` if the job has no JSON form.
     @discardableResult
     public func enqueue<J: Job>(_ job: J, _ options: EnqueueOption...) async throws -> Enqueued {
         try Self.enqueued(await database.query(Self.enqueueOne(job, EnqueueOption.values(of: options))))
@@ -35,13 +35,14 @@ extension Queue {
             select job_id, inserted, state
             from errand.enqueue(
                 $1, $2, $3, coalesce($4, now() + $5 * interval '1 microsecond'), $6::int4, $7::int4, $8, $9, $10, $11, $12,
-                $13, $14, $15, $16, $17)
+                $13, $14, $15, $16, $17, $18, $19)
             """,
             [
                 J.kind.rawValue, try JSONB(encoding: job), values.queue, values.runAt, values.delay?.wholeMicroseconds,
                 values.priority, values.maxAttempts, values.uniqueKey, values.notAfter, values.onConflict.rawValue,
                 values.limitKey, values.guardName, values.tags.isEmpty ? nil : values.tags, values.subject,
                 try values.options, values.follow, try J.policy.kindDefaults(of: J.kind),
+                values.parents.isEmpty ? nil : values.parents, values.ifParentFails.rawValue,
             ]
         ).prepared
     }
