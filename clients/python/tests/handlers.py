@@ -103,6 +103,17 @@ def behave(payload: dict[str, Any], context: Context) -> Any:
             raise Permanent(f"unknown: {how}")
 
 
+@worker.job("add", queue="py", deadline=10)
+def add(payload: int, context: Context) -> int:
+    """Adds what its parents have returned."""
+    return payload + sum(parent.output for parent in context.parents())
+
+
+@worker.job("add_async", queue="py", deadline=10)
+async def add_async(payload: int, context: Context) -> int:
+    return payload + sum(parent.output for parent in await context.async_parents())
+
+
 @worker.job("approve", queue="py", deadline=10)
 def approve(payload: dict[str, Any], context: Context) -> Any:
     """Waits for an approval."""

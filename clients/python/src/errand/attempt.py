@@ -16,6 +16,7 @@ import psycopg
 from .calls import Call, as_json, run, run_async
 from .errors import ErrandError
 from .handlers import Handler, Permanent, RetryAfter, Snooze, Stop, Wait
+from .jobs import Parent
 from .transactions import Transactions
 
 log = logging.getLogger("errand")
@@ -137,6 +138,24 @@ class Context:
         """What the job has waited for, by Wait; None if it hasn't."""
         found = (self.job.options or {}).get("signal")
         return None if found is None else Signal(found["name"], "payload" in found, found.get("payload"))
+
+    def parents(self) -> list[Parent]:
+        """The jobs that it has waited for (`after`), by their ids, each with its output. Read anew in each call."""
+        if not self._has_parents:
+            return []
+        with self.transactions.connection() as connection:
+            return Parent.read(run(connection, Parent.call(self.job.token)))
+
+    async def async_parents(self) -> list[Parent]:
+        """The same for an async handler."""
+        if not self._has_parents:
+            return []
+        async with self.transactions.async_connection() as connection:
+            return Parent.read(await run_async(connection, Parent.call(self.job.token)))
+
+    @property
+    def _has_parents(self) -> bool:
+        return "after" in (self.job.options or {})
 
     @property
     def seconds_left(self) -> float:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .calls import Call, Row, as_json, from_json
 from .tracing import present_trace
@@ -27,9 +27,19 @@ def interval(value: Seconds) -> timedelta:
     return value if isinstance(value, timedelta) else timedelta(seconds=value)
 
 
+class Enqueued(Protocol):
+    """A job that was enqueued."""
+
+    @property
+    def id(self) -> int: ...
+
+
 @dataclass(frozen=True)
 class Request:
-    """A job to enqueue. Options that are None are the kind's defaults: errand.enqueue explains each."""
+    """A job to enqueue. Options that are None are the kind's defaults: errand.enqueue explains each.
+
+    `after` has the jobs that it waits for, as jobs or ids; in a call of enqueue_many also requests before it.
+    """
 
     kind: str | Handler
     payload: Any = None
@@ -47,6 +57,8 @@ class Request:
     subject: str | None = None
     traceparent: str | None = None
     follow: bool = False
+    after: Sequence[int | Enqueued | Request] | None = None
+    if_parent_fails: str | None = None
 
     @classmethod
     def of(cls, kind: str | Handler, payload: Any, options: Mapping[str, Any]) -> Request:
@@ -84,6 +96,8 @@ class Request:
             "options": ("jsonb", None if traceparent is None else as_json({"traceparent": traceparent})),
             "follow": ("boolean", True if self.follow else None),
             "kind_defaults": ("jsonb", as_json(defaults) if defaults else None),
+            "after": ("bigint[]", None if self.after is None else [parent_id(parent) for parent in self.after]),
+            "if_parent_fails": ("text", self.if_parent_fails),
         }
         return {name: (type_, value) for name, (type_, value) in given.items() if value is not None}
 
@@ -100,9 +114,26 @@ class Request:
         }
 
 
+def parent_id(parent: int | Enqueued | Request) -> int:
+    if isinstance(parent, Request):
+        raise TypeError("after: expected jobs or ids, got a request: enqueue both in one call of enqueue_many")
+    return parent if isinstance(parent, int) else parent.id
+
+
 def many(requests: Sequence[Request]) -> Call:
-    elements = as_json([request.element for request in requests])
+    numbers = {id(request): number for number, request in enumerate(requests, 1)}
+    elements = as_json([_element(request, numbers) for request in requests])
     return Call("errand.enqueue_many", "job_id, inserted, state", {"jobs": ("jsonb", elements)})
+
+
+def _element(request: Request, numbers: Mapping[int, int]) -> dict[str, Any]:
+    within = [numbers.get(id(parent)) for parent in request.after or () if isinstance(parent, Request)]
+    if not within:
+        return request.element
+    if None in within:
+        raise ValueError("after: expected requests of the same call, got another")
+    others = [parent for parent in request.after or () if not isinstance(parent, Request)]
+    return replace(request, after=others or None).element | {"after_elements": within}
 
 
 @dataclass(frozen=True)
@@ -150,6 +181,23 @@ class EndedJob:
     state: str
     output: Any
     error: str | None
+
+
+@dataclass(frozen=True)
+class Parent:
+    """A job that another one has waited for: errand.parents. Its state is None if it is no longer on record."""
+
+    id: int
+    state: str | None
+    output: Any
+
+    @staticmethod
+    def call(token: str) -> Call:
+        return Call("errand.parents", "job_id, state, output::text", {"token": ("text", token)})
+
+    @classmethod
+    def read(cls, rows: list[Row]) -> list[Parent]:
+        return [cls(id, state, from_json(output)) for id, state, output in rows]
 
 
 @dataclass(frozen=True)

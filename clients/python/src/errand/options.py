@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from .jobs import Enqueued
 
 
 class EnqueueOptions(TypedDict, total=False):
@@ -24,3 +27,5 @@ class EnqueueOptions(TypedDict, total=False):
     subject: str
     traceparent: str
     follow: bool
+    after: Sequence[int | Enqueued]
+    if_parent_fails: str
