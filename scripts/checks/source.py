@@ -339,7 +339,9 @@ def links():
 
 
 # The documents whose code is part of Examples, and the files for each of the languages that they show.
-GUIDES = ("docs/endpoints.md", "docs/handlers.md", "docs/products.md", "docs/pull.md", "docs/start.md", "Sources/*.docc/*.md")
+GUIDES = (
+    "docs/endpoints.md", "docs/flows.md", "docs/handlers.md", "docs/products.md", "docs/pull.md", "docs/start.md",
+    "Sources/*.docc/*.md")
 SAMPLES = {
     "swift": "Examples/*.swift", "python": "Examples/*.py", "js": "Examples/pull/*.js", "go": "Examples/pull/*.go"}
 

@@ -86,6 +86,21 @@ import Testing
         }
     }
 
+    @Test("the sales of a year are added up once those of its months are there")
+    func sales() async throws {
+        try await withTestQueue([MonthSalesHandler(), YearSalesHandler()], schema: Shop.schema) { test in
+            for month in [1, 5, 12] {
+                try await test.database.execute(
+                    Statement(
+                        "insert into public.orders values (gen_random_uuid(), 'anna', 100, make_date(2026, $1::int4, 3))",
+                        [month]))
+            }
+            let id = try await Shop(database: test.database).addUpSales(of: 2026)
+            try await test.drain()
+            #expect(try await test.job(id).output?.decode(Int.self) == 300)
+        }
+    }
+
     @Test("an export shows how far it is, and reads payloads of the version before")
     func export() async throws {
         try await withTestQueue([ExportOrdersHandler { _ in }], schema: Shop.schema) { test in
