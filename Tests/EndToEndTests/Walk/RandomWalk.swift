@@ -176,6 +176,16 @@ struct RandomWalk {
             if left == 0 { return true }
             if left < fewest { (fewest, last) = (left, .now) }
             try await database.execute(Self.removeFence)
+            // Nobody retries what they wait for.
+            try await change(
+                database, as: "cancel",
+                """
+                select errand.cancel(array(
+                    select id from errand.job
+                    where starts_with(parked_for, 'job:') and options ->> 'if_parent_fails' = 'wait'
+                        and errand_internal.state_of(substr(parked_for, 5)::bigint)
+                            in ('failed', 'cancelled', 'obsolete')), 'nobody retries it')
+                """)
             // As if a probe whose worker is stuck had waited for 10 s.
             try await database.execute(
                 """

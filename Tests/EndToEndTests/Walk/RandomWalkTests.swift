@@ -129,6 +129,12 @@ struct BrokenRule: Sendable, CustomTestStringConvertible, CustomStringConvertibl
             description: "promotion from the mark alone", function: "promote",
             parts: ["least(since, now() - interval '10 seconds')": "greatest(since, now() - interval '10 seconds')"]),
         BrokenRule(
+            description: "jobs that don't wait for unfinished ones", function: "release_children",
+            parts: ["found.unfinished, case when not": "case when not"]),
+        BrokenRule(
+            description: "ends that were missed and are not found", function: "check_children",
+            parts: ["next_memory := memory;": "next_memory := null; is_more := false; return;"]),
+        BrokenRule(
             description: "cancelled jobs that stay", function: "cancel",
             parts: ["perform errand_internal.move_to_history(existing, 'cancelled', null, reason);": ""]),
     ]

@@ -32,6 +32,9 @@ struct WalkEvent: Sendable {
     var uniqueKey: String?
     var limitKey: String?
     var parkedFor: String?
+    /// The jobs that it waits for, or has waited for, and what it does if one of them fails.
+    var parents: [Int64] = []
+    var ifParentFails: String?
     /// It has the walk's guard: see ``isWanted``.
     var isGuarded = false
     /// The identity of a payload.
@@ -45,6 +48,8 @@ struct WalkEvent: Sendable {
 extension WalkEvent {
     /// The result of the guard `walk`.
     var isWanted: Bool { !isGuarded || content % 7 != 0 }
+    /// Whether it is parked until other jobs have ended.
+    var waitsForJobs: Bool { parkedFor?.hasPrefix("job:") == true }
 }
 
 /// The author of a change.
@@ -100,6 +105,7 @@ extension WalkEvent: CustomStringConvertible {
         if let uniqueKey { words += " key=\(uniqueKey)" }
         if let limitKey { words += " limit=\(limitKey)" }
         if let parkedFor { words += " parked_for=\(parkedFor)" }
+        if let ifParentFails { words += " after=\(parents) if_parent_fails=\(ifParentFails)" }
         return words + " content=\(content) (began \(seconds(began)), transaction \(xid))"
     }
 
@@ -172,7 +178,9 @@ enum WalkLog {
                     (row ->> 'priority')::int8,
                     \(moment("(row ->> 'run_at')::timestamptz")), \(moment("(row ->> 'not_after')::timestamptz")),
                     coalesce(row ->> 'queue', row ->> 'name', row ->> 'limit_key', ''), row ->> 'unique_key',
-                    row ->> 'limit_key', row ->> 'parked_for', row ->> 'guard' is not null,
+                    row ->> 'limit_key', row ->> 'parked_for',
+                    array(select jsonb_array_elements_text(row #> '{options,after}')::int8),
+                    row #>> '{options,if_parent_fails}', row ->> 'guard' is not null,
                     coalesce((row -> 'payload' ->> 'content')::int8, 0),
                     case
                         when action = 'delete' then null
@@ -187,19 +195,20 @@ enum WalkLog {
             let (
                 seq, at, began, xid, cause, relation, action, id, state, position, worker, attempt, maxAttempts,
                 crashes,
-                priority, runAt, notAfter, queue, key, limit, parked, isGuarded, content,
+                priority, runAt, notAfter, queue, key, limit, parked, parents, ifParentFails, isGuarded, content,
                 most, per
             ) = try row.decode(
                 Int64.self, Int64.self, Int64.self, Int64.self, String.self, String.self, String.self, Int64.self,
                 String.self, Int64?.self, Int64?.self, Int?.self, Int?.self, Int?.self, Int?.self, Int64?.self,
-                Int64?.self, String.self, String?.self, String?.self, String?.self, Bool.self, Int64.self, Int?.self,
-                Int64.self)
+                Int64?.self, String.self, String?.self, String?.self, String?.self, [Int64].self, String?.self,
+                Bool.self, Int64.self, Int?.self, Int64.self)
             return WalkEvent(
                 seq: seq, at: at, began: began, xid: xid, cause: WalkCause(cause), relation: .init(rawValue: relation)!,
                 action: .init(rawValue: action)!, id: id, state: state, position: position, worker: worker,
                 attempt: attempt ?? 0, maxAttempts: maxAttempts ?? 0, crashes: crashes ?? 0, priority: priority ?? 0,
                 runAt: runAt ?? 0, notAfter: notAfter, queue: queue, uniqueKey: key, limitKey: limit,
-                parkedFor: parked, isGuarded: isGuarded, content: content, most: most, per: per)
+                parkedFor: parked, parents: parents, ifParentFails: ifParentFails, isGuarded: isGuarded,
+                content: content, most: most, per: per)
         }
     }
 }

@@ -34,6 +34,9 @@ struct WalkModel {
     private var ownerOfKey: [String: Int64] = [:]
     private var ownerOfPosition: [Int64: Int64] = [:]
     private var running: [String: Int] = [:]
+    /// What has ended, whatever became of it later, and of that what has not succeeded.
+    private var ended: Set<Int64> = []
+    private var unsuccessful: Set<Int64> = []
     private var orderly: [Int64: WalkEvent] = [:]
     /// Left in the queue by the claim of a job that is behind it.
     private var overtaken: [Int64: WalkEvent] = [:]
@@ -99,6 +102,10 @@ extension WalkModel {
             report(new.id, "it came into \(new.relation) from nowhere")
         }
         jobs[new.id] = new
+        if new.relation != .job {
+            ended.insert(new.id)
+            if new.state != "succeeded" { unsuccessful.insert(new.id) }
+        }
     }
 
     private mutating func leave(_ row: WalkEvent) {
@@ -185,6 +192,7 @@ extension WalkModel {
             let visible = old.cause.number.flatMap { acknowledged[$0] } ?? old.at
             let late = (new.at - max(old.runAt, visible)) / 1_000_000
             expect(late < 30, new, "it became available \(late) s late")
+        case ("parked", "scheduled") where old.waitsForJobs: break
         case (_, "scheduled"): expect(operation != nil, new, "a waiting job was put off")
         default: break
         }
@@ -202,6 +210,10 @@ extension WalkModel {
         if let key = new.limitKey {
             let (most, now) = (settings.limit(key, from: new.began, to: new.at), (running[key] ?? 0) + 1)
             expect(now <= most, new, "\(now) jobs run under \(key), which allows \(most)")
+        }
+        for parent in new.parents where histories[parent] != nil {
+            let isOver = new.ifParentFails == "go_on" ? ended.contains(parent) : jobs[parent]?.state == "succeeded"
+            expect(isOver, new, "it started before job \(parent), which it waits for, had ended as it must")
         }
         if let excess = settings.start(in: new.queue, began: new.began, at: new.at) { report(new.id, excess) }
         // One that was running in a crash, or was handed back, comes before the others.
@@ -245,7 +257,11 @@ extension WalkModel {
         case "succeeded":
             expect(wasRunning && operation == nil, new, "\(old.state) became succeeded")
         case "cancelled":
-            expect(operation?.hasPrefix("cancel") == true || operation == "discard", new, "nobody cancelled it")
+            let isOfParent =
+                old.waitsForJobs && old.ifParentFails == "cancel" && old.parents.contains(where: unsuccessful.contains)
+            expect(
+                isOfParent || operation?.hasPrefix("cancel") == true || operation == "discard", new,
+                "nobody cancelled it")
         case "obsolete":
             let isLate = old.notAfter ?? .max < new.began
             // An enqueue or a retry frees the key of a late job.

@@ -73,6 +73,32 @@ import Testing
         #expect(faults([enqueued, claimed, changed]) == ["running became running"])
     }
 
+    @Test(
+        "a job that starts before those that it waits for have ended, or is cancelled without their failure, is found")
+    func parents() {
+        func child(_ event: WalkEvent, _ policy: String = "wait") -> WalkEvent {
+            var copy = event
+            (copy.id, copy.parents, copy.ifParentFails) = (8, [7], policy)
+            (copy.position, copy.parkedFor) = (event.position.map { $0 + 1 }, event.parkedFor.map { _ in "job:7" })
+            return copy
+        }
+        let waiting = row(2, "parked", by: Self.enqueue, .insert)
+        let (released, started) = (row(5, "available"), row(6, "running"))
+        let parent = [enqueued, row(3, "running")]
+        let succeeded = moved(4, from: parent[1], to: "succeeded")
+        let failed = moved(4, from: parent[1], to: "failed", in: .failed) { $0.attempt = 3 }
+        let rest = [released, started]
+        #expect(faults([enqueued, child(waiting), parent[1]] + succeeded + rest.map { child($0) }) == [])
+        let early = ["it started before job 7, which it waits for, had ended as it must"]
+        #expect(faults([enqueued, child(waiting), parent[1]] + rest.map { child($0) }) == early)
+        #expect(faults([enqueued, child(waiting), parent[1]] + failed + rest.map { child($0) }) == early)
+        #expect(
+            faults([enqueued, child(waiting, "go_on"), parent[1]] + failed + rest.map { child($0, "go_on") }) == [])
+        let cancelled = moved(5, from: waiting, to: "cancelled").map { child($0, "cancel") }
+        #expect(faults([enqueued, child(waiting, "cancel"), parent[1]] + failed + cancelled) == [])
+        #expect(faults([enqueued, child(waiting, "cancel"), parent[1]] + cancelled) == ["nobody cancelled it"])
+    }
+
     @Test("a start too early, too late, too often, unwanted or in a paused queue is found")
     func starts() {
         let early = row(2, "running") { $0.runAt = 3 }

@@ -45,6 +45,7 @@ struct WalkGenerator {
             switch number(0..<100) {
             case ..<2: enqueueLate()
             case ..<8: enqueueUnclaimed()
+            case ..<30: enqueueAfter()
             default: enqueue()
             }
         case ..<36: enqueueMany()
@@ -123,6 +124,20 @@ extension WalkGenerator {
         return enqueued("enqueue", "errand.enqueue(\(call))", changes: ["replace", "reschedule"].contains(conflict))
     }
 
+    /// A job that waits for others, or has no need to any more. Nothing waits for what no worker claims until the end.
+    private mutating func enqueueAfter() -> WalkOperation {
+        let key = number(0..<4) == 0 ? number(0..<20) : nil
+        let call = arguments(onConflict: "keep", key: key).map { "\($0) => \(sql($1))" }.joined(separator: ", ")
+        let source = pick([
+            "errand.job where queue <> 'idle' and kind <> 'unclaimed' and unique_key is null", "errand.failed",
+            "errand.history",
+        ])
+        let policy = pick(["wait", "go_on", "cancel"])
+        return enqueued(
+            "enqueue", "errand.enqueue(\(call), after => \(ids(source, 4)), if_parent_fails => '\(policy)')",
+            changes: false)
+    }
+
     private mutating func enqueueLate() -> WalkOperation {
         content += 1
         return enqueued(
@@ -147,9 +162,18 @@ extension WalkGenerator {
     private mutating func enqueueMany() -> WalkOperation {
         let conflict = pick(["keep", "keep", "replace", "reschedule"])
         let keys = Array(0..<20).shuffled(using: &random)
+        // What later elements may wait for.
+        var earlier: [Int] = []
         let jobs = (0..<number(1..<16)).map { index in
             let key = number(0..<3) == 0 ? keys[index] : nil
-            let fields = arguments(onConflict: conflict, key: key).map { name, value in
+            var given = arguments(onConflict: conflict, key: key)
+            let isClaimed = !given.contains { $0 == ("queue", "\"idle\"") }
+            if key == nil, number(0..<4) == 0, let parent = earlier.randomElement(using: &random) {
+                given.append(("after_elements", "[\(parent)]"))
+                given.append(("if_parent_fails", "\"\(pick(["wait", "go_on", "cancel"]))\""))
+            }
+            if key == nil, isClaimed { earlier.append(index + 1) }
+            let fields = given.map { name, value in
                 value.hasPrefix("+") ? "'\(name)', \(sql(value))" : "'\(name)', '\(value)'::jsonb"
             }
             return "jsonb_build_object(\(fields.joined(separator: ", ")))"
