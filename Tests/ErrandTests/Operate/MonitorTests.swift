@@ -46,7 +46,7 @@ import Testing
         try await withTestDatabase { database, _ in
             try await Self.fill(database)
             for view in [
-                "jobs", "job_progress", "failures", "circuits", "explain(1)", "explain(2)", "audit",
+                "jobs", "job_progress", "job_steps", "failures", "circuits", "explain(1)", "explain(2)", "audit",
                 "bulk_status",
             ] {
                 let all = "select string_agg(row_to_json(seen)::text, ' ') from errand.\(view) as seen"
@@ -146,6 +146,8 @@ import Testing
                 'output', '{"user": "anna"}'::jsonb, 'log', array['anna is written to'])))
             from errand.job
             """)
+        try await database.execute(
+            #"insert into errand.step (job_id, name, output) values (1, 'mail to anna', '{"to": "anna"}')"#)
         try await database.fail(worker, with: "no mailbox anna")
         try await database.execute(#"select errand.enqueue('noop', '{"user": "anna"}')"#)
         try await database.execute(

@@ -166,7 +166,7 @@ import Testing
                     [
                         "audit", "circuits", "horizon_blockers", "kinds", "limits",
                         "maintenance_status", "overdue", "queues", "failures", "schedules", "stuck",
-                        "jobs", "job_progress", "table_health", "workers", "health()", "metrics()",
+                        "jobs", "job_progress", "job_steps", "table_health", "workers", "health()", "metrics()",
                         "explain(1)",
                     ].map { "select * from errand.\($0)" }
                 }

@@ -214,7 +214,8 @@ import Testing
                     pg_stat_get_xact_numscans('errand.job_position_index'::regclass)]
                 """
             for call in [
-                "errand.report('\(jobs[0].token)', 0.5)", "errand.done(\(tokens[0]))",
+                "errand.report('\(jobs[0].token)', 0.5)", "errand.step('\(jobs[0].token)', 'x')",
+                "errand.steps('\(jobs[0].token)')", "errand.done(\(tokens[0]))",
                 "errand.done(\(tokens[1]), '{1}')", "errand.fail(\(tokens[2]), '{x}')",
                 "errand.snooze(\(tokens[3]), '{1 s}')", "errand.release(\(tokens[4]))",
                 "errand.renew('\(worker.id)', \(tokens[5]))",

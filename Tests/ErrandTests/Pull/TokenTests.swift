@@ -14,7 +14,7 @@ import Testing
     private func expectStale(_ token: String, in database: Database, _ why: Comment) async throws {
         let state = """
             select job.*, (select count(*) from errand.history), (select count(*) from errand.failed),
-                (select sum(jobs) from errand.finished_per_minute)
+                (select count(*) from errand.step), (select sum(jobs) from errand.finished_per_minute)
             from errand.job
             order by id
             """
@@ -24,6 +24,12 @@ import Testing
             #expect(try await database.text("select result from errand.\(call)") == "stale", "\(why): \(call)")
         }
         #expect(try await database.text("select errand.report('\(token)', 0.5)") == "false", why)
+        for call in ["step('\(token)', 'x')", "steps('\(token)')"] {
+            let complaint = try await database.complaint(of: "select errand.\(call)")
+            #expect(
+                complaint?.hasSuffix("expected an attempt that runs, got one that has ended") == true,
+                "\(why): \(complaint ?? "none")")
+        }
         #expect(try await database.text(state) == before, why)
     }
 

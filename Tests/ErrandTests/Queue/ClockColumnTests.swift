@@ -28,7 +28,7 @@ import Testing
         outgoing.taken_at schedule.last_tick worker.missed_at
         """,
         .becomesNow: "rate_log.first_at rate_log.last_at worker.heartbeat_at worker.marks_moved_at",
-        .ordersRows: "limit_mark.marked_at limit_mark.run_at limit_slot.admitted_at mark.stored_at",
+        .ordersRows: "limit_mark.marked_at limit_mark.run_at limit_slot.admitted_at mark.stored_at step.recorded_at",
         .liesAhead: """
         circuit.until failed.not_after failed.run_at history.not_after history.run_at job.not_after job.run_at
         job_count.oldest_due_at queue.paused_until schedule.due_at schedule.next_tick

@@ -1,4 +1,4 @@
--- 0002_worker: the tables of workers: leases, claims, marks, completions and progress.
+-- 0002_worker: the tables of workers: leases, claims, marks, completions, progress and steps.
 --
 -- Why     A worker holds one lease for all its jobs. The records of its claims say what it held when it is lost.
 -- Locks   Nothing: all objects are new.
@@ -195,6 +195,20 @@ comment on column errand.progress.message is 'what the handler does, in words';
 comment on column errand.progress.output is 'the handler''s result so far';
 comment on column errand.progress.log is 'the last log lines: at most 50, and 8 KB';
 comment on column errand.progress.state is 'what its SQL function is called with again; null = at its beginning';
+
+create table errand.step (
+    job_id bigint not null,
+    recorded_at timestamptz not null default now(),
+    name text not null,
+    output jsonb,
+    constraint step_pkey primary key (job_id, name)
+);
+comment on table errand.step is
+    'Results of steps, for the next attempts of their jobs: errand.step. They stay while the job can be retried';
+comment on column errand.step.job_id is 'the job';
+comment on column errand.step.recorded_at is 'when it was recorded';
+comment on column errand.step.name is 'the step''s name, by which the handler finds it again';
+comment on column errand.step.output is 'what the step returned; null = nothing';
 
 create type errand.outcome as (
     outcome text,

@@ -65,6 +65,7 @@ create unlogged sequence errand.partitions_due;
 create unlogged sequence errand.prune_due;
 create unlogged sequence errand.unlisted_due;
 create unlogged sequence errand.promoted_upto;
+create unlogged sequence errand.step_pruned;
 comment on sequence errand.promote_due is 'When the promotion of due jobs is due, in microseconds since 1970';
 comment on sequence errand.crashed_due is
     'When the release of jobs that were in two crashes is due, in microseconds since 1970';
@@ -85,6 +86,8 @@ comment on sequence errand.prune_due is 'When the deletion of old records is due
 comment on sequence errand.unlisted_due is
     'When the search for running jobs that no record names is due, in microseconds since 1970';
 comment on sequence errand.promoted_upto is 'When the last promoted job was due, in microseconds since 1970';
+comment on sequence errand.step_pruned is
+    'The job up to which errand_internal.prune_steps has looked at steps; void = at the beginning';
 
 -- errand_internal.try_lock, errand_internal.lock_limits, errand_internal.lock_claims and the functions of partitions
 -- lock these tables, which stay empty. A table lock needs a right to the table and no transaction id. Any session could

@@ -3,8 +3,9 @@
 --
 -- Jobs with a unique key or a limit stay, since the key says in which cell they are. So do jobs that wait for a signal
 -- or have got one: it is in this cell, and its id may be another one's there. So do jobs that wait for others or have
--- done so, those that others wait for, running jobs, and those that another session has locked. Most urgent and oldest
--- ones first, those behind `after` (priority and position) only. Raises ER409 if the batch exists.
+-- done so, those that others wait for, those with steps on record, running jobs, and those that another session has
+-- locked. Most urgent and oldest ones first, those behind `after` (priority and position) only. Raises ER409 if the
+-- batch exists.
 create or replace function errand_internal.move_out_v1(
     move uuid, batch int, queue text, to_cell int, max_jobs int default 10000,
     after_priority int default 0, after_position bigint default 0,
@@ -38,6 +39,8 @@ begin
                 and state = 'available' and unique_key is null and limit_key is null
                 and (options ?| '{signal,after}') is not true
                 and not exists (select from unnest(awaited) as parent where parent = job.id)
+                -- No join: the planner might read all of errand.step for it.
+                and (select true from errand.step where job_id = job.id limit 1) is null
             order by queue_position
             limit max_jobs - jobs
             for update skip locked
@@ -57,6 +60,7 @@ begin
                 and unique_key is null and limit_key is null
                 and (options ?| '{signal,after}') is not true and starts_with(parked_for, 'signal:') is not true
                 and not exists (select from unnest(awaited) as parent where parent = job.id)
+                and (select true from errand.step where job_id = job.id limit 1) is null
             limit max_jobs - jobs
             for update skip locked);
         jobs := jobs + cardinality(part);

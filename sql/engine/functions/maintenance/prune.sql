@@ -1,5 +1,5 @@
 -- prune: deletes old records, up to 10,000 of each sort in a call. Returns the largest number of one sort: 10,000 means
--- that there may be more.
+-- that there may be more. Of steps, those that it has read count.
 --
 -- The times are fixed: a stolen worker login may have it called, and must not shorten what is kept.
 --
@@ -24,6 +24,7 @@ declare
     removed int;
     total int := 0;
     most int := 0;
+    seen int;
     brief record;
     -- They can be retried: until then those wait that wait for them.
     awaited constant bigint[] := errand_internal.awaited_parents();
@@ -134,6 +135,9 @@ begin
     get diagnostics removed = row_count;
     total := total + removed;
     most := greatest(most, removed);
+    select steps.seen, steps.removed into seen, removed from errand_internal.prune_steps() as steps;
+    total := total + removed;
+    most := greatest(most, seen);
     removed := errand_internal.prune_slots();
     total := total + removed;
     most := greatest(most, removed);

@@ -27,6 +27,8 @@ begin
             subject = wanted.subject, options = wanted.options, parked_for = wanted.parked_for
         where unique_key = wanted.unique_key and job.state <> 'running'
         returning id, job.state into job_id, state;
+        -- Of another payload.
+        delete from errand.step where step.job_id = resolve_conflict.job_id;
     elsif on_conflict = 'reschedule' then
         update errand.job
         set run_at = wanted.run_at,

@@ -13,7 +13,7 @@
 create or replace function errand.signal(name text, payload jsonb default '{}') returns boolean
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 begin
-    perform errand_internal.check_signal_name('signal', signal.name);
+    perform errand_internal.check_name('signal', signal.name);
     if starts_with(signal.name, 'callback/') then
         raise exception 'signal: name: expected one that does not begin with callback/, got %',
             quote_literal(left(signal.name, 120))

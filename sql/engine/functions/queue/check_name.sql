@@ -1,5 +1,5 @@
--- check_signal_name: raises ER422 for a name that no signal may have.
-create or replace function errand_internal.check_signal_name(context text, name text) returns void
+-- check_name: raises ER422 for a name that no signal and no step may have.
+create or replace function errand_internal.check_name(context text, name text) returns void
 language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
 begin
     if (length(name) between 1 and 200 and name !~ '[[:cntrl:]]') is not true then
