@@ -101,6 +101,21 @@ import Testing
         }
     }
 
+    @Test("a van is booked and charged once, however often the job asks for it")
+    func ship() async throws {
+        let courier = Courier()
+        try await withTestQueue([ShipOrderHandler(carrier: courier)], schema: Shop.schema) { test in
+            try await test.database.execute("insert into public.balance values ('anna', 5000)")
+            let order = try await Shop(database: test.database).order(customer: "anna", cents: 1990)
+            try await test.queue.enqueue(ShipOrder(order: order))
+            let drained = try await test.drain(within: .seconds(3 * 3600))
+            #expect(drained.attempts(of: ShipOrder.self).map(\.outcome) == [.snoozed, .snoozed, .succeeded])
+            #expect(await courier.bookings == 1)
+            let left = try await test.database.query("select cents from public.balance").scalar(Int.self)
+            #expect(left == 4400)
+        }
+    }
+
     @Test("an export shows how far it is, and reads payloads of the version before")
     func export() async throws {
         try await withTestQueue([ExportOrdersHandler { _ in }], schema: Shop.schema) { test in
@@ -136,5 +151,21 @@ actor MailBox: MailService {
     func sendReceipt(to customer: String, cents: Int) async throws {
         if let refusal { throw refusal }
         sent.append("\(customer): \(cents)")
+    }
+}
+
+/// Sends vans, each of which has come when it is asked for the third time.
+actor Courier: Carrier {
+    private(set) var bookings = 0
+    private var questions = 0
+
+    func book(_ order: UUID) async throws -> Shipment {
+        bookings += 1
+        return Shipment(number: "S\(bookings)", cents: 600)
+    }
+
+    func hasPickedUp(_ shipment: Shipment) async throws -> Bool {
+        questions += 1
+        return questions > 2
     }
 }

@@ -1,3 +1,4 @@
+import Postgres
 import Synchronization
 
 /// Stops one attempt, and holds its state while it runs.
@@ -8,6 +9,7 @@ package final class AttemptControl: Sendable {
         var begunAt: ContinuousClock.Instant?
         var isCommitting = false
         var committed: Completion?
+        var steps: [String: JSONB?]?
     }
 
     private let state = Mutex(State())
@@ -32,6 +34,14 @@ package final class AttemptControl: Sendable {
     var committed: Completion? {
         get { state.withLock { $0.committed } }
         set { state.withLock { $0.committed = newValue } }
+    }
+
+    /// What the job's steps have returned, by name, as far as this attempt knows; nil before its first step.
+    var steps: [String: JSONB?]? { state.withLock(\.steps) }
+
+    /// Adds steps that are on record. Those that the attempt knows stay as they are.
+    func add(_ steps: [String: JSONB?]) {
+        state.withLock { $0.steps = steps.merging($0.steps ?? [:]) { _, known in known } }
     }
 
     /// Sets the task that runs the attempt. Cancels that task if the attempt was interrupted before.

@@ -76,33 +76,6 @@ struct UnfitPayload: ClassifiedError, CustomStringConvertible {
     var isPermanent: Bool { true }
 
     init(kind: JobKind, _ error: any Error) {
-        description = "payload does not fit \(kind): \(Self.reason(error))"
-    }
-
-    private static func reason(_ error: any Error) -> String {
-        switch error as? DecodingError {
-        case .keyNotFound(let key, let context):
-            "\(path(context.codingPath + [key])): expected a value, got none"
-        case .valueNotFound(let type, let context):
-            "\(path(context.codingPath)): expected \(type), got null"
-        case .typeMismatch(let type, let context):
-            "\(path(context.codingPath)): expected \(type), got another type"
-        case .dataCorrupted(let context):
-            "\(path(context.codingPath)): \(context.debugDescription)"
-        default:
-            error.recordedText
-        }
-    }
-
-    /// `order.lines[2].price`; the payload itself is `payload`.
-    private static func path(_ keys: [any CodingKey]) -> String {
-        let path = keys.reduce(into: "") { path, key in
-            if let index = key.intValue {
-                path += "[\(index)]"
-            } else {
-                path += (path.isEmpty ? "" : ".") + key.stringValue
-            }
-        }
-        return path.isEmpty ? "payload" : path
+        description = "payload does not fit \(kind): \(error.decodingText(of: "payload"))"
     }
 }
