@@ -3,12 +3,13 @@
 import contextlib
 import dataclasses
 import os
+import random
 import signal
 import time
 from typing import Any
 
 import psycopg
-from errand import Context, Permanent, RetryAfter, Snooze, Wait, Worker
+from errand import Context, Permanent, RetryAfter, Snooze, Stop, Wait, Worker
 
 worker = Worker(concurrency=4, poll=0.2, lease=float(os.environ.get("LEASE", "60")), grace=20)
 
@@ -131,3 +132,73 @@ async def wait(payload: dict[str, Any], context: Context) -> str:
             await connection.execute("insert into note values ('async')")
     await asyncio.sleep(payload["seconds"])
     return "waited"
+
+
+def write(context: Context, statement: str, *values: Any) -> None:
+    """An effect that is committed by itself."""
+    with psycopg.connect(context.conninfo, autocommit=True) as connection:
+        connection.execute(statement, values)
+
+
+@worker.job("ship", queue="py", max_attempts=4, retry=[0.01], deadline=30)
+def ship(payload: dict[str, Any], context: Context) -> Any:
+    """Several steps, in attempts that fail, but for the last one."""
+    def book() -> dict[str, Any]:
+        write(context, "insert into note values ('booked')")
+        return {"in": context.attempt, "text": "é"}
+
+    def charge(connection: psycopg.Connection) -> str:
+        connection.execute("insert into note values ('charged')")
+        if context.attempt == 1:
+            raise ValueError("after its effect")
+        return "charged"
+
+    booked = context.step("book", book)
+    charged = context.step_transaction("charge", charge)
+    nothing = context.step("nothing", lambda: None)
+    if context.attempt < payload["attempts"]:
+        raise ValueError("not yet")
+    return [booked, charged, nothing, context.step("book", dict), context.attempt]
+
+
+@worker.job("ship_async", queue="py", max_attempts=4, retry=[0.01], deadline=30)
+async def ship_async(payload: dict[str, Any], context: Context) -> Any:
+    async def book() -> dict[str, Any]:
+        write(context, "insert into note values ('booked')")
+        return {"in": context.attempt, "text": "é"}
+
+    async def charge(connection: psycopg.AsyncConnection) -> str:
+        await connection.execute("insert into note values ('charged')")
+        if context.attempt == 1:
+            raise ValueError("after its effect")
+        return "charged"
+
+    async def nothing() -> None: ...
+
+    booked = await context.async_step("book", book)
+    charged = await context.async_step_transaction("charge", charge)
+    none = await context.async_step("nothing", nothing)
+    if context.attempt < payload["attempts"]:
+        raise ValueError("not yet")
+    return [booked, charged, none, await context.async_step("book", book), context.attempt]
+
+
+@worker.job("five_steps", queue="py", max_attempts=1000, retry=[0.01], deadline=60)
+def five_steps(payload: None, context: Context) -> None:
+    """Five steps, between which an attempt may end by chance."""
+    for number in range(5):
+        name = f"step {number}"
+
+        def effect(number: int = number, name: str = name) -> int:
+            write(context, "insert into ran values (%s, %s)", context.id, name)
+            return number
+
+        if context.step(name, effect) != number:
+            raise Permanent(f"expected {number}")
+        match random.randrange(40):
+            case 0:
+                raise Snooze(0)
+            case 1:
+                raise RetryAfter(0, "by chance")
+            case 2:
+                raise Stop("by chance")

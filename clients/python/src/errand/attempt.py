@@ -6,7 +6,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ from .calls import Call, as_json, run, run_async
 from .errors import ErrandError
 from .handlers import Handler, Permanent, RetryAfter, Snooze, Stop, Wait
 from .jobs import Parent
+from .steps import Steps
 from .transactions import Transactions
 
 log = logging.getLogger("errand")
@@ -104,6 +105,9 @@ class Context:
     _is_committed: bool = False
     _may_be_told: bool = False
 
+    def __post_init__(self) -> None:
+        self._steps = Steps(self.job.token, self.transactions, self)
+
     @classmethod
     def starting(
         cls, job: PulledJob, deadline: timedelta, conninfo: str, reports: Reports, transactions: Transactions
@@ -187,6 +191,29 @@ class Context:
             self.job.token, None if progress is None else float(progress), None if message is None else str(message),
             None if output is None else as_json(output, "output"),
         )
+
+    def step(self, name: str, function: Callable[[], Any]) -> Any:
+        """Calls a function once in the life of the job, and returns what it has returned, as JSON has it: that is recorded
+        under the name, and later attempts get it without a call. Steps side by side need different names.
+
+        If the worker dies between the function's return and the record, the next attempt calls it again.
+        """
+        return self._steps.once(name, function)
+
+    async def async_step(self, name: str, function: Callable[[], Awaitable[Any]]) -> Any:
+        """The same for an async handler."""
+        return await self._steps.async_once(name, function)
+
+    def step_transaction(self, name: str, function: Callable[[psycopg.Connection], Any]) -> Any:
+        """The same with a connection in a transaction that also records the step: what the function writes there commits
+        with the record, or not at all."""
+        return self._steps.once_in_transaction(name, function)
+
+    async def async_step_transaction(
+        self, name: str, function: Callable[[psycopg.AsyncConnection], Awaitable[Any]]
+    ) -> Any:
+        """The same for an async handler."""
+        return await self._steps.async_once_in_transaction(name, function)
 
     @contextlib.contextmanager
     def transaction(self, output: Any = None) -> Iterator[psycopg.Connection]:

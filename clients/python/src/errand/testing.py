@@ -162,7 +162,7 @@ class TestQueue:
             connection.execute(
                 """
                 truncate errand.job, errand.failed, errand.history, errand.limit_slot, errand.claim, errand.signal,
-                    errand.signal_wait, errand.signal_check, errand.flow_check
+                    errand.signal_wait, errand.signal_check, errand.flow_check, errand.step
                 """
             )
 
