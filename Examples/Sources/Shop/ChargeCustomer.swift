@@ -30,3 +30,14 @@ public struct ChargeCustomerHandler: JobHandler {
         }
     }
 }
+
+/// An order that can't be charged is off.
+extension ChargeCustomerHandler: FailureHandler {
+    public func failed(
+        _ job: ChargeCustomer, _ failure: JobFailure, in context: JobContext
+    ) async throws -> Outcome {
+        try await context.database.execute(
+            Statement("delete from public.orders where id = $1 and paid_at is null", [job.order]))
+        return .done
+    }
+}

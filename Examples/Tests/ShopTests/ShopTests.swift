@@ -26,6 +26,16 @@ import Testing
         }
     }
 
+    @Test("an order that can't be charged is removed")
+    func tooLow() async throws {
+        try await withTestQueue([ChargeCustomerHandler()], schema: Shop.schema) { test in
+            try await test.database.execute("insert into public.balance values ('anna', 5)")
+            try await Shop(database: test.database).order(customer: "anna", cents: 1990)
+            #expect(try await test.drain().outcomes == [.failed, .succeeded])
+            #expect(try await test.database.query("select from public.orders").isEmpty)
+        }
+    }
+
     @Test("an order that can't be written leaves no job")
     func rollBack() async throws {
         try await withTestQueue(schema: Shop.schema) { test in

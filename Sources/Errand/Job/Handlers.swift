@@ -8,6 +8,8 @@ public struct Handlers: Sendable {
         package let policy: JobPolicy
         /// The app that the kind belongs to, if it is one of errand's. Only databases with this app have such jobs.
         package var app: String?
+        /// The kind of the job that each failure of one of this kind enqueues.
+        var onFailure: JobKind?
         package let run: @Sendable (ClaimedJob, JobContext) async throws -> Outcome
 
         package init(
@@ -30,14 +32,18 @@ public struct Handlers: Sendable {
 
     /// Adds a handler. A kind has one handler: the last one added replaces earlier ones.
     public mutating func add(_ handler: some JobHandler) {
-        entries[Self.kind(of: handler)] = Self.entry(handler)
+        let kind = Self.kind(of: handler)
+        entries[kind] = Self.entry(handler)
+        guard let handler = handler as? any FailureHandler else { return }
+        entries[kind]?.onFailure = kind.failed
+        entries[kind.failed] = Self.failureEntry(handler)
     }
 
     /// Adds the handlers of an app.
     package mutating func add(_ handlers: [any JobHandler], of app: String) {
         for handler in handlers {
             add(handler)
-            entries[Self.kind(of: handler)]?.app = app
+            for kind in [Self.kind(of: handler), Self.kind(of: handler).failed] { entries[kind]?.app = app }
         }
     }
 

@@ -51,6 +51,7 @@ private struct KnownKind: Encodable {
     let keep_failed_s: Double?
     let retry_delays_s: [Double]
     let retry_jitter: Double
+    let on_failure: String?
 
     init(_ kind: JobKind, _ entry: Handlers.Entry) {
         let policy = entry.policy
@@ -65,5 +66,6 @@ private struct KnownKind: Encodable {
         keep_failed_s = policy.retention.failed.map { Double($0.wholeMilliseconds) / 1000 }
         retry_delays_s = policy.retry.bounds.map { Double($0.wholeMilliseconds) / 1000 }
         retry_jitter = policy.retry.jitter
+        on_failure = entry.onFailure?.rawValue
     }
 }

@@ -344,6 +344,7 @@ create table errand.kind (
     queue text not null,
     limit_key text,
     app text,
+    on_failure text,
     circuits text[],
     retry_delays interval[],
     retry_jitter real,
@@ -365,6 +366,7 @@ comment on column errand.kind.name is 'the kind''s name';
 comment on column errand.kind.queue is 'queue of its jobs, unless an enqueue names one';
 comment on column errand.kind.limit_key is 'limit of its jobs, unless an enqueue names one';
 comment on column errand.kind.app is 'the app that it belongs to; null = none';
+comment on column errand.kind.on_failure is 'the kind of the job that each of its failures enqueues; null = none';
 comment on column errand.kind.circuits is 'the circuits of its jobs: they park while one of them is open';
 comment on column errand.kind.retry_delays is
     'the longest delay after each failed attempt, the last one for all later ones; null = 2 s, doubled each time, up '

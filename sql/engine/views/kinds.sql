@@ -42,6 +42,7 @@ select
     kind.max_attempts,
     kind.limit_key,
     kind.circuits,
+    kind.on_failure,
     coalesce(alive.workers, 0) as workers,
     greatest(case when not whole.active then job_count.available end, fresh.available, 0) as waiting,
     greatest(case when not whole.active then job_count.running end, fresh.running, 0) as running,
@@ -104,6 +105,7 @@ comment on column errand.kinds.priority is 'priority of its jobs, unless an enqu
 comment on column errand.kinds.max_attempts is 'attempts of its jobs, unless an enqueue names a number';
 comment on column errand.kinds.limit_key is 'limit of its jobs, unless an enqueue names one';
 comment on column errand.kinds.circuits is 'the circuits of its jobs';
+comment on column errand.kinds.on_failure is 'the kind of the job that each of its failures enqueues';
 comment on column errand.kinds.workers is 'live workers that have it';
 comment on column errand.kinds.waiting is 'available jobs';
 comment on column errand.kinds.running is 'running jobs';

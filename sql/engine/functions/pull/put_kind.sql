@@ -7,12 +7,16 @@
 -- delay after a failed attempt is drawn from 0 to its element of retry_delays, and the last one serves for all later
 -- attempts: so jobs that fail together don't come back together.
 --
+-- on_failure is a kind: each failure of a job enqueues one of it, in the transaction that records the failure. Its
+-- payload is {"job_id", "kind", "queue", "attempt", "error", "payload"} of the job that has failed. A failure of that
+-- job enqueues none. An empty text ends it.
+--
 -- Raises ER422 for a value out of bounds, and ER409 for a kind of another login.
 -- errand: for worker
 -- errand: topic pull
 create or replace function errand.put_kind(
     kind text, queue text default null, max_attempts int default null, priority int default null,
-    retry_delays interval[] default null
+    retry_delays interval[] default null, on_failure text default null
 ) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -25,11 +29,18 @@ begin
         raise exception 'put_kind: retry_delays: expected 1 to 1000 intervals up to 10 years, got %',
             left(put_kind.retry_delays::text, 120) using errcode = 'ER422';
     end if;
+    if put_kind.on_failure <> '' then
+        perform errand_internal.check_job(put_kind.on_failure, '{}', null, null, null, null, 'put_kind: on_failure');
+    end if;
     perform errand_internal.store_kind(
         put_kind.kind, put_kind.queue, put_kind.max_attempts, put_kind.priority, session_user, 'put_kind');
     update errand.kind
     set retry_delays = put_kind.retry_delays, retry_jitter = 1
     where name = put_kind.kind and kind.retry_delays is distinct from put_kind.retry_delays
         and put_kind.retry_delays is not null;
+    update errand.kind
+    set on_failure = nullif(put_kind.on_failure, '')
+    where name = put_kind.kind and kind.on_failure is distinct from nullif(put_kind.on_failure, '')
+        and put_kind.on_failure is not null;
 end
 $$;

@@ -1,9 +1,9 @@
 -- register_kinds: registers the kinds of a worker, with the defaults of errand.enqueue for them.
 --
 -- kinds is an array of {name, app, queue, max_attempts, priority, is_whole, max_running, circuits, keep_ended_s,
--- keep_failed_s, retry_delays_s, retry_jitter}. Without is_whole all after it stay as they are. A max_running that has
--- changed sets the limit of the kind. A limit that an operator has set since then stays until the program changes
--- max_running.
+-- keep_failed_s, retry_delays_s, retry_jitter, on_failure}. Without is_whole all after it stay as they are. A
+-- max_running that has changed sets the limit of the kind. A limit that an operator has set since then stays until the
+-- program changes max_running.
 --
 -- Raises ER409 for another definition of a kind that a live worker of another login has registered: a stolen login
 -- can't take over the jobs of other programs. Raises ER422 for a retention of less than a day: such a login can't
@@ -21,7 +21,7 @@ begin
             jsonb_to_record(element) as kind(
                 name text, app text, queue text, max_attempts smallint, priority smallint, is_whole boolean,
                 max_running int, circuits text[], keep_ended_s double precision, keep_failed_s double precision,
-                retry_delays_s double precision[], retry_jitter real)
+                retry_delays_s double precision[], retry_jitter real, on_failure text)
         order by kind.name
     loop
         if least(given.keep_ended_s, given.keep_failed_s) < 86400 then
@@ -38,10 +38,10 @@ begin
                 (existing.queue, existing.max_attempts, existing.priority)
                     is distinct from (given.queue, given.max_attempts, given.priority)
                 or given.is_whole and (existing.max_running, existing.circuits, existing.keep_ended,
-                    existing.keep_failed, existing.retry_delays, existing.retry_jitter)
+                    existing.keep_failed, existing.retry_delays, existing.retry_jitter, existing.on_failure)
                     is distinct from (
                         given.max_running, given.circuits, make_interval(secs => given.keep_ended_s),
-                        make_interval(secs => given.keep_failed_s), delays, given.retry_jitter))
+                        make_interval(secs => given.keep_failed_s), delays, given.retry_jitter, given.on_failure))
             and exists (
                 select
                 from errand.worker
@@ -63,26 +63,28 @@ begin
             existing.keep_failed := make_interval(secs => given.keep_failed_s);
             existing.retry_delays := delays;
             existing.retry_jitter := given.retry_jitter;
+            existing.on_failure := given.on_failure;
         end if;
         insert into errand.kind as old (
             name, app, queue, max_attempts, priority, max_running, limit_key, circuits, keep_ended, keep_failed,
-            retry_delays, retry_jitter)
+            retry_delays, retry_jitter, on_failure)
         values (
             given.name, given.app, given.queue, given.max_attempts, given.priority, existing.max_running,
             existing.limit_key, existing.circuits, existing.keep_ended, existing.keep_failed, existing.retry_delays,
-            existing.retry_jitter)
+            existing.retry_jitter, existing.on_failure)
         on conflict on constraint kind_pkey do update
         set app = excluded.app, queue = excluded.queue, max_attempts = excluded.max_attempts,
             priority = excluded.priority, max_running = excluded.max_running, limit_key = excluded.limit_key,
             circuits = excluded.circuits, keep_ended = excluded.keep_ended, keep_failed = excluded.keep_failed,
             retry_delays = excluded.retry_delays, retry_jitter = excluded.retry_jitter,
+            on_failure = excluded.on_failure,
             registered_at = now(), registered_by = excluded.registered_by
         where (old.app, old.queue, old.max_attempts, old.priority, old.max_running, old.circuits, old.keep_ended,
-            old.keep_failed, old.retry_delays, old.retry_jitter)
+            old.keep_failed, old.retry_delays, old.retry_jitter, old.on_failure)
             is distinct from (
                 excluded.app, excluded.queue, excluded.max_attempts, excluded.priority, excluded.max_running,
                 excluded.circuits, excluded.keep_ended, excluded.keep_failed, excluded.retry_delays,
-                excluded.retry_jitter);
+                excluded.retry_jitter, excluded.on_failure);
     end loop;
 end
 $$;
