@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 import psycopg
-from errand import Context, Permanent, RetryAfter, Snooze, Stop, Wait, Worker
+from errand import Context, Failure, Permanent, RetryAfter, Snooze, Stop, Wait, Worker
 
 worker = Worker(concurrency=4, poll=0.2, lease=float(os.environ.get("LEASE", "60")), grace=20)
 
@@ -202,3 +202,17 @@ def five_steps(payload: None, context: Context) -> None:
                 raise RetryAfter(0, "by chance")
             case 2:
                 raise Stop("by chance")
+
+
+@worker.job("fails", queue="py", max_attempts=1)
+def fails(payload: Note, context: Context) -> None:
+    if payload.text == "crash":
+        os.kill(os.getpid(), signal.SIGKILL)
+    raise Permanent(f"no {payload.text}")
+
+
+@worker.failed(fails)
+def told(failure: Failure, context: Context) -> None:
+    text = f"{failure.id} {failure.attempts} {failure.payload.text} {failure.error}"
+    write(context, "insert into note values (%s)", text)
+    raise Permanent("told is not told")

@@ -18,7 +18,9 @@ import psycopg
 import pytest
 from conftest import becomes
 from errand import Context, Errand, Invalid, JobFailed, NotFound, Request, Worker
-from handlers import add, add_async, approve, behave, complete, complete_async, note, sleep, wait, worker
+from handlers import (
+    add, add_async, approve, behave, complete, complete_async, fails, note, sleep, told, wait, worker,
+)
 from psycopg.rows import dict_row
 
 HERE = Path(__file__).parent
@@ -390,3 +392,19 @@ def test_a_job_waits_for_a_signal(errand: Errand, other: str, db: psycopg.Connec
             errand.enqueue(approve, {"for": "x", "by": "no such role"}, follow=True).result(30)
         with pytest.raises(JobFailed, match="signal: expected a name, got {}"):
             errand.enqueue(approve, {"for": {}}, follow=True, max_attempts=1).result(30)
+
+
+@pytest.mark.parametrize("mode", ["threads", "processes"])
+def test_a_handler_is_told_of_failures(mode: Any, errand: Errand, db: psycopg.Connection, running: Any) -> None:
+    texts = ["way"] if mode == "threads" else ["way", "crash"]
+    with running(fresh(mode=mode)):
+        jobs = [errand.enqueue(fails, {"text": text}, follow=True) for text in texts]
+        for job in jobs:
+            with pytest.raises(JobFailed):
+                job.result(30)
+        failures = "select count(*) from errand.failed where kind = %s"
+        becomes(lambda: db.execute(failures, [told.kind]).fetchone() == (len(jobs),), 30)
+    errors = {"way": "no way", "crash": "the handler's process ended with signal SIGKILL"}
+    expected = sorted(f"{job.id} 1 {text} {errors[text]}" for job, text in zip(jobs, texts, strict=True))
+    assert sorted(text for (text,) in db.execute("select text from note")) == expected
+    assert db.execute("select count(*) from errand.job").fetchone() == (0,)

@@ -299,6 +299,7 @@ class Engine:
 
 def register(conninfo: str, handlers: list[Handler]) -> None:
     """Stores the policies of the kinds: errand.put_kind."""
+    told = {handler.kind for handler in handlers if handler.is_for_failures}
     with connect(conninfo, "errand registration") as connection:
         for handler in handlers:
             arguments: dict[str, tuple[str, Any]] = {
@@ -306,6 +307,7 @@ def register(conninfo: str, handlers: list[Handler]) -> None:
                 "queue": ("text", handler.queue),
                 "max_attempts": ("int", handler.max_attempts),
                 "priority": ("int", handler.priority),
+                "on_failure": ("text", handler.for_failures if handler.for_failures in told else ""),
             }
             if handler.retry is not None:
                 delays = [f"{interval(delay).total_seconds():.6f} s" for delay in handler.retry]

@@ -6,7 +6,7 @@ import dataclasses
 import importlib
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -61,6 +61,20 @@ class Stop(BaseException):
 
 
 @dataclass(frozen=True)
+class Failure:
+    """A failure of a job: what a handler gets that is told of failures."""
+
+    #: The failed job.
+    id: int
+    #: What is on its record as the error.
+    error: str
+    #: How many attempts it took.
+    attempts: int
+    #: The job's payload, as its own handler gets it.
+    payload: Any
+
+
+@dataclass(frozen=True)
 class Handler:
     """A function that runs the jobs of a kind. Calling it calls the function."""
 
@@ -74,6 +88,8 @@ class Handler:
     is_async: bool
     takes_context: bool
     payload_type: Callable[..., Any] | None
+    #: Whether it is told of failures of another kind's jobs: Worker.failed.
+    is_for_failures: bool = False
 
     @classmethod
     def of(
@@ -111,8 +127,18 @@ class Handler:
         given = {"queue": self.queue, "max_attempts": self.max_attempts, "priority": self.priority}
         return {name: value for name, value in given.items() if value is not None}
 
+    @property
+    def for_failures(self) -> str:
+        """The kind of the jobs that are enqueued for failures of this one."""
+        return f"{self.kind}.failed"
+
     def decoded(self, payload: Any) -> Any:
         """The payload as the function takes it. Raises Permanent for one that isn't such: it never will be."""
+        if self.is_for_failures:
+            return Failure(
+                payload["job_id"], payload["error"], payload["attempt"],
+                replace(self, is_for_failures=False).decoded(payload["payload"]),
+            )
         if self.payload_type is None:
             return payload
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -71,6 +71,25 @@ class Worker:
             handler = Handler.of(function, kind, queue, max_attempts, priority, retry, deadline)
             self.handlers[kind] = handler
             return handler
+
+        return decorate
+
+    def failed(self, handler: Handler) -> Callable[[Callable[..., Any]], Handler]:
+        """Tells the decorated function, of (failure) or (failure, context), of each failure of the handler's jobs: when
+        no attempt is left, or none would help.
+
+        It runs in a job of its own, which is enqueued in the transaction that records the failure.
+        If that job fails itself, nothing more follows.
+        """
+
+        def decorate(function: Callable[..., Any]) -> Handler:
+            decorated = self.job(
+                handler.for_failures, queue=handler.queue, priority=handler.priority, retry=handler.retry,
+                deadline=handler.deadline, max_attempts=handler.max_attempts,
+            )(function)
+            told = replace(decorated, is_for_failures=True, payload_type=handler.payload_type)
+            self.handlers[told.kind] = told
+            return told
 
         return decorate
 
