@@ -17,10 +17,8 @@ from typing import Any
 import psycopg
 import pytest
 from conftest import becomes
-from errand import Context, Errand, Invalid, JobFailed, NotFound, Request, Worker
-from handlers import (
-    add, add_async, approve, behave, complete, complete_async, fails, note, sleep, told, wait, worker,
-)
+from errand import Context, Errand, JobFailed, Worker
+from handlers import approve, behave, complete, complete_async, fails, note, sleep, told, wait, worker
 from psycopg.rows import dict_row
 
 HERE = Path(__file__).parent
@@ -341,33 +339,6 @@ def test_each_job_runs_once_with_several_workers(errand: Errand, db: psycopg.Con
     with running(fresh()), running(fresh()), running(fresh()):
         becomes(lambda: db.execute("select count(*) from errand.job").fetchone() == (0,), 60)
     assert db.execute("select count(*), count(distinct text) from note").fetchone() == (400, 400)
-
-
-def test_a_job_waits_for_others_and_reads_their_outputs(errand: Errand, db: psycopg.Connection, running: Any) -> None:
-    first = Request(add, 1)
-    sides = [Request(add, 10, after=[first]), Request(add_async, 100, after=[first])]
-    jobs = errand.enqueue_many([first, *sides, Request(add_async, 1000, after=sides, follow=True)])
-    last = errand.enqueue(add, 5, after=[jobs[3], jobs[0].id], if_parent_fails="cancel", follow=True)
-    assert [state(db, job.id) for job in (*jobs, last)] == ["available", *["parked"] * 4]
-    assert last.explain()[0].code == "waits_for_jobs"
-    with running(fresh()):
-        assert jobs[3].result(30) == 1112
-        assert last.result(30) == 1118
-        assert errand.enqueue(add, 7, follow=True).result(30) == 7
-
-
-def test_a_job_waits_for_no_others_than_those_that_there_are(errand: Errand) -> None:
-    with pytest.raises(NotFound, match="after: expected ids of jobs"):
-        errand.enqueue(add, 1, after=[1 << 40])
-    with pytest.raises(Invalid, match="wait, go_on or cancel"):
-        errand.enqueue(add, 1, if_parent_fails="stop")
-    with pytest.raises(TypeError, match="enqueue both in one call"):
-        errand.enqueue(add, 1, after=[Request(add, 1)])  # type: ignore[list-item]
-    with pytest.raises(ValueError, match="of the same call"):
-        errand.enqueue_many([Request(add, 1, after=[Request(add, 2)])])
-    later = Request(add, 2)
-    with pytest.raises(Invalid, match="after_elements: expected numbers of elements before it"):
-        errand.enqueue_many([Request(add, 1, after=[later]), later])
 
 
 def test_a_job_waits_for_a_signal(errand: Errand, other: str, db: psycopg.Connection, running: Any) -> None:

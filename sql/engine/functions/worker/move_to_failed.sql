@@ -1,7 +1,8 @@
 -- move_to_failed: moves one job, as given, from errand.job to errand.failed.
 --
--- The payload goes with it, so a failure does not keep a day of errand.payload for 30 days. Every failure comes here, so
--- this enqueues the job that the kind wants for it, and tells the jobs that wait for it: errand_internal.parents_ended.
+-- The payload goes with it, so a failure does not keep a day of errand.payload for 30 days. Every failure comes here:
+-- this enqueues the job that the kind wants for it, and tells the jobs that wait for it
+-- (errand_internal.parents_ended).
 create or replace function errand_internal.move_to_failed(job errand.job, error text) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
