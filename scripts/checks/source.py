@@ -264,8 +264,11 @@ def length():
 
 
 def columns():
-    """Comments of Swift, SQL and prose wrap at 120 columns. The formatter wraps Swift code. Table rows and URLs stay."""
-    for path in files("*.swift", "*.sql", "*.md"):
+    """Comments of Swift, SQL, the Python client and prose wrap at 120 columns, but for table rows and URLs.
+
+    The formatter wraps Swift code.
+    """
+    for path in files("*.swift", "*.sql", "*.md", "clients/python/src/*.py"):
         for number, line in lines(path):
             text = line.lstrip()
             is_whole = {

@@ -65,6 +65,7 @@ extension JobContext {
 extension JobContext {
     /// Returns the record of the step, or that which `body` makes.
     private func once(_ name: String, _ body: () async throws -> JSONB?) async throws -> JSONB? {
+        // As errand_internal.check_name, which would refuse it only after the effect.
         guard (1...200).contains(name.unicodeScalars.count),
             !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else { throw UnfitStepName(name: name) }

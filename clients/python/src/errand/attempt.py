@@ -193,8 +193,8 @@ class Context:
         )
 
     def step(self, name: str, function: Callable[[], Any]) -> Any:
-        """Calls a function once in the life of the job, and returns what it has returned, as JSON has it: that is recorded
-        under the name, and later attempts get it without a call. Steps side by side need different names.
+        """Calls a function once in the life of the job, and returns what it has returned, as JSON has it: that is
+        recorded under the name, and later attempts get it without a call. Steps side by side need different names.
 
         If the worker dies between the function's return and the record, the next attempt calls it again.
         """
@@ -205,8 +205,8 @@ class Context:
         return await self._steps.async_once(name, function)
 
     def step_transaction(self, name: str, function: Callable[[psycopg.Connection], Any]) -> Any:
-        """The same with a connection in a transaction that also records the step: what the function writes there commits
-        with the record, or not at all."""
+        """The same with a connection in a transaction that also records the step: what the function writes there
+        commits with the record, or not at all."""
         return self._steps.once_in_transaction(name, function)
 
     async def async_step_transaction(

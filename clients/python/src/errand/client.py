@@ -110,8 +110,8 @@ class Errand:
         return cancelled(self._run(cancellation(ids, reason), connection))
 
     def signal(self, name: str, payload: Any = None, *, connection: Any = None) -> bool:
-        """Wakes the jobs that wait for this name, and those that will within 7 days: errand.signal. Returns False if this
-        login has sent such a signal already: that one counts."""
+        """Wakes the jobs that wait for this name, and those that will within 7 days: errand.signal. Returns False if
+        this login has sent such a signal already: that one counts."""
         [[is_first]] = self._run(signalled(name, payload), connection)
         return bool(is_first)
 

@@ -30,7 +30,8 @@ class Lease:
         self._reports: dict[str, Report] = {}
         self._is_over = threading.Event()
         self._thread = threading.Thread(
-            target=keep_running, args=(conninfo, "lease", self._keep_on, self._is_over, seconds / 6), name="errand-lease"
+            target=keep_running, args=(conninfo, "lease", self._keep_on, self._is_over, seconds / 6),
+            name="errand-lease",
         )
 
     def start(self) -> None:

@@ -153,7 +153,7 @@ class Steps:
 
 
 def _checked(name: str) -> str:
-    """The name. One that can't be stored is to fail before the effect."""
+    """The name, by the rule of errand_internal.check_name, which would refuse it only after the effect."""
     if not isinstance(name, str) or not 1 <= len(name) <= 200 or any(unicodedata.category(c) == "Cc" for c in name):
         raise ValueError(f"step: name: expected 1 to 200 characters, got {name!r:.120}")
     return name

@@ -22,8 +22,8 @@ Tell = Callable[[str, str | None], None]
 
 @contextmanager
 def span(job: PulledJob) -> Iterator[Tell]:
-    """A span of an attempt. The first joins the trace of its enqueue; later ones only link to it, since retries may take
-    hours. Texts of errors are left out: they may quote a payload."""
+    """A span of an attempt. The first joins the trace of its enqueue; later ones only link to it, since retries may
+    take hours. Texts of errors are left out: they may quote a payload."""
     if trace is None:
         yield lambda outcome, error: None
         return

@@ -1,5 +1,5 @@
-"""Writes the outcomes of attempts: all that have ended since the last write, in one call each for done, fail, snooze and
-release."""
+"""Writes the outcomes of attempts: all that have ended since the last write, in one call each for done, fail, snooze
+and release."""
 
 from __future__ import annotations
 
