@@ -159,7 +159,8 @@ import Testing
         for _ in 0..<6 {
             #expect(try await caller.call(CallKit.endpoint(server.url), CallKit.request()) == .done(output: nil))
         }
-        #expect(server.connections == 2)
+        // As the pool replaces the closed one, it may open another beside the one of the waiting request.
+        #expect((2...3).contains(server.connections))
         // One of them twice, with the same webhook-id.
         #expect(server.requests.count == 7)
     }
