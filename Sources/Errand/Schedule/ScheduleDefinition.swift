@@ -11,10 +11,22 @@ public enum MissedTicks: String, Sendable, Hashable, CaseIterable {
     case all
 }
 
+/// What a tick does while the job of an earlier tick is unfinished: waiting, running or to be retried.
+public enum TickOverlap: String, Sendable, Hashable, CaseIterable {
+    /// It gets its job all the same.
+    case allow
+    /// It gets no job, and is recorded as overlapped.
+    case skip
+    /// The earlier job is cancelled.
+    case replace
+}
+
 /// A schedule that the program defines. A scheduler stores it when it starts, and again after it has changed.
 ///
 /// ```swift
-/// try ScheduleDefinition("daily_report", .cron("0 6 * * *", timeZone: "Europe/Paris"), job: DailyReport())
+/// let times = ScheduleDefinition.Times.cron("0 6 * * *", timeZone: "Europe/Paris")
+/// var report = try ScheduleDefinition("daily_report", times, job: DailyReport())
+/// report.overlap = .skip
 /// ```
 /// Changes by `errand.put_schedule` last until the definition in the program changes.
 public struct ScheduleDefinition: Sendable {
@@ -35,6 +47,21 @@ public struct ScheduleDefinition: Sendable {
     public let maxLateness: Duration
     /// With ``MissedTicks/all``: the most missed ticks to enqueue.
     public let maxCatchUp: Int
+    public var overlap = TickOverlap.allow
+    /// Each job starts within this time after its tick, up to a day: the same tick always at the same moment.
+    public var jitter = Duration.zero
+    /// There is no tick before. Default nil: from its creation on.
+    public var startsAt: Timestamp?
+    /// There is no tick from then on. Default nil: it has no end.
+    public var endsAt: Timestamp?
+    /// The priority of its jobs. Default nil: the kind's.
+    public var priority: Int?
+    /// The tags of its jobs.
+    public var tags: [String] = []
+    /// The key of the limit of its jobs. Default nil: the kind's.
+    public var limitKey: String?
+    /// The user whose jobs they are: an erasure drops the schedule.
+    public var subject: String?
     let kind: JobKind
     let queue: String?
     let payload: JSONB
@@ -91,10 +118,15 @@ public struct ScheduleDefinition: Sendable {
             case .cron(let expression, let timeZone): (expression, timeZone)
             }
         return Statement(
-            "select errand_internal.schedule_define_v1($1, $2, $3, $4, $5, $6, $7, $8 * interval '1 microsecond', $9::int4)",
+            """
+            select errand_internal.schedule_define_v1(
+                $1, $2, $3, $4, $5, $6, $7, $8 * interval '1 microsecond', $9::int4, null, $10::int4, $11, $12, $13,
+                $14, $15 * interval '1 microsecond', $16, $17)
+            """,
             [
                 name, cron, kind.rawValue, payload, timeZone, missed.rawValue, queue, maxLateness.wholeMicroseconds,
-                maxCatchUp,
+                maxCatchUp, priority, tags, limitKey, subject, overlap.rawValue, jitter.wholeMicroseconds, startsAt,
+                endsAt,
             ])
     }
 }

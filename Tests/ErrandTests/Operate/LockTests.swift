@@ -24,7 +24,8 @@ import Testing
         "action": "'cancel'", "state": "'succeeded'", "cron": "'every 5 s'", "schedule": "'every 5 s'",
         "hash": "sha256('s')",
         "url": "'https://errand.example'", "secret_name": "'s'", "endpoint": "'s'",
-        "time_zone": "'UTC'", "topic": "'retry'", "moment": "now()", "since": "now() - interval '1 hour'",
+        "time_zone": "'UTC'", "day": "current_date + 1",
+        "topic": "'retry'", "moment": "now()", "since": "now() - interval '1 hour'",
     ]
 
     private static let calls = [

@@ -31,7 +31,7 @@ import Testing
         .ordersRows: "limit_mark.marked_at limit_mark.run_at limit_slot.admitted_at mark.stored_at step.recorded_at",
         .liesAhead: """
         circuit.until failed.not_after failed.run_at history.not_after history.run_at job.not_after job.run_at
-        job_count.oldest_due_at queue.paused_until schedule.due_at schedule.next_tick
+        job_count.oldest_due_at queue.paused_until schedule.due_at schedule.ends_at schedule.next_tick schedule.starts_at
         schedule_plan.renew_at schedule_plan.ticks signal_wait.until
         """,
         .ages: """

@@ -191,7 +191,7 @@ import Testing
                 update errand.schedule
                 set
                     last_tick = now() - interval '10 s', due_at = now(),
-                    kind = case name when 'refused' then '?' else kind end,
+                    limit_key = case name when 'refused' then '' end,
                     cron = case name when 'broken' then '0 25 * * *' when 'never' then '0 0 30 2 *' end
                 """)
             var loop = loop(database)

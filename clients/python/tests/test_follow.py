@@ -2,12 +2,13 @@
 
 import asyncio
 import time
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
 import pytest
 from conftest import becomes
-from errand import AsyncErrand, Errand, JobFailed, NotFound, Permanent, Worker
+from errand import AsyncErrand, Errand, Invalid, JobFailed, NotFound, Permanent, Worker
 
 worker = Worker(poll=0.2, concurrency=4)
 
@@ -98,6 +99,11 @@ def test_schedules_of_ones_own(errand: Errand, other: str, db: psycopg.Connectio
     assert (schedule.name, schedule.cron, schedule.time_zone, schedule.kind) == (
         "report", "0 6 * * *", "Europe/Paris", "report")
     assert errand.put_schedule("report", "0 6 * * *", "report", time_zone="Europe/Paris", missed="skip") == "changed"
+    assert errand.put_schedule(
+        "report", "0 6 * * *", "report", time_zone="Europe/Paris", missed="skip", overlap="replace", tags=["daily"],
+        priority=3, jitter=timedelta(minutes=5), ends_at=datetime(2100, 1, 1, tzinfo=UTC)) == "changed"
+    with pytest.raises(Invalid, match="overlap: expected allow, skip or replace, got 'queue'"):
+        errand.put_schedule("report", "0 6 * * *", "report", overlap="queue")
     errand.pause_schedule("report", "a holiday")
     assert errand.schedules()[0].paused_reason == "a holiday"
     errand.resume_schedule("report")

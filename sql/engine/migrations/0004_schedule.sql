@@ -27,6 +27,15 @@ create table errand.schedule (
     owner text,
     paused_reason text,
     problem text,
+    priority smallint,
+    jitter interval,
+    starts_at timestamptz,
+    ends_at timestamptz,
+    overlap text not null default 'allow',
+    limit_key text,
+    tags text[],
+    subject text,
+    exceptions jsonb,
     constraint schedule_pkey primary key (name),
     constraint schedule_name check (name ~ '^[a-z][a-z0-9_.-]{0,99}$'),
     constraint schedule_times check ((cron is null) <> (every is null)),
@@ -34,6 +43,7 @@ create table errand.schedule (
     constraint schedule_every check (
         every >= interval '1 second' and extract(year from every) = 0 and extract(month from every) = 0),
     constraint schedule_missed check (missed in ('skip', 'latest', 'all')),
+    constraint schedule_overlap check (overlap in ('allow', 'skip', 'replace')),
     constraint schedule_max_catch_up check (max_catch_up between 1 and 100000),
     constraint schedule_max_lateness check (max_lateness >= interval '1 second')
 ) with (fillfactor = 50);
@@ -73,6 +83,18 @@ comment on column errand.schedule.owner is
     'the login whose own it is: errand.put_own_schedule; null = operators alone change it';
 comment on column errand.schedule.paused_reason is 'why it is paused, in the words of the operator';
 comment on column errand.schedule.problem is 'why it does not tick; null = it does';
+comment on column errand.schedule.priority is 'the priority of its jobs; null = the kind''s default';
+comment on column errand.schedule.jitter is
+    'its jobs start within this time after their ticks, each at a moment of its own; null = at the tick';
+comment on column errand.schedule.starts_at is 'it has no tick before; null = from its creation on';
+comment on column errand.schedule.ends_at is 'it has no tick from then on; null = it has no end';
+comment on column errand.schedule.overlap is
+    'what a tick does while the job of an earlier one is unfinished: allow, skip (no job), replace (cancels that one)';
+comment on column errand.schedule.limit_key is 'the limit of its jobs; null = the kind''s default';
+comment on column errand.schedule.tags is 'the tags of its jobs';
+comment on column errand.schedule.subject is 'the user whose jobs they are: an erasure drops the schedule';
+comment on column errand.schedule.exceptions is
+    'the days on its clock on which it does not tick, with the reason, as {"2026-12-24": "closed"}; null = none';
 
 create table errand.schedule_plan (
     renew_at timestamptz not null,
@@ -98,7 +120,8 @@ create table errand.tick (
     outcome text not null,
     reason text,
     constraint tick_pkey primary key (schedule, tick),
-    constraint tick_outcome check (outcome in ('enqueued', 'late', 'coalesced', 'skipped', 'paused', 'by hand'))
+    constraint tick_outcome check (outcome in (
+        'enqueued', 'late', 'coalesced', 'skipped', 'overlapped', 'excepted', 'paused', 'by hand'))
 );
 -- errand_internal.prune_ticks, the oldest.
 create index tick_tick_index on errand.tick (tick, schedule);
@@ -110,5 +133,5 @@ comment on column errand.tick.job_id is 'its job; null if it has none';
 comment on column errand.tick.schedule is 'the schedule''s name';
 comment on column errand.tick.outcome is
     'enqueued; late: missed, and enqueued later; coalesced: missed, and covered by a later tick; skipped: missed; '
-    'paused; by hand';
-comment on column errand.tick.reason is 'for by hand: why, in the words of the operator';
+    'overlapped: the job of an earlier tick was unfinished; excepted: on a day without ticks; paused; by hand';
+comment on column errand.tick.reason is 'for by hand and excepted: why, in the words of the operator';

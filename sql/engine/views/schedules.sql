@@ -25,7 +25,15 @@ select
     schedule.paused_at,
     schedule.paused_reason,
     schedule.created_at,
-    schedule.changed_at
+    schedule.changed_at,
+    schedule.overlap,
+    schedule.jitter,
+    schedule.starts_at,
+    schedule.ends_at,
+    schedule.exceptions,
+    schedule.priority,
+    schedule.tags,
+    schedule.limit_key
 from errand.schedule
 cross join lateral (
     select (extract(epoch from schedule.every) * 1000000)::bigint as us
@@ -54,3 +62,12 @@ comment on column errand.schedules.paused_at is 'when it was paused; null = it i
 comment on column errand.schedules.paused_reason is 'why, in the words of the operator';
 comment on column errand.schedules.created_at is 'when it was created';
 comment on column errand.schedules.changed_at is 'when it was last changed, paused or resumed';
+comment on column errand.schedules.overlap is
+    'what a tick does while the job of an earlier one is unfinished: allow, skip or replace';
+comment on column errand.schedules.jitter is 'its jobs start within this time after their ticks; null = at the tick';
+comment on column errand.schedules.starts_at is 'it has no tick before; null = from its creation on';
+comment on column errand.schedules.ends_at is 'it has no tick from then on; null = it has no end';
+comment on column errand.schedules.exceptions is 'the days without ticks, with the reason, as {"2026-12-24": "closed"}';
+comment on column errand.schedules.priority is 'the priority of its jobs; null = the kind''s default';
+comment on column errand.schedules.tags is 'the tags of its jobs';
+comment on column errand.schedules.limit_key is 'the limit of its jobs; null = the kind''s default';

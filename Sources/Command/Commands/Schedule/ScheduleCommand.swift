@@ -1,10 +1,11 @@
 import ArgumentParser
+import Foundation
 import Postgres
 
 struct ScheduleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedule",
-        abstract: "Schedules: list them, see their ticks, put one, run one now, pause, resume, drop.",
+        abstract: "Schedules: list them, see their ticks, put one, run one now, pause, resume, except, drop.",
         discussion: """
             errand schedule preview --cron '30 2 * * *' --time-zone Europe/Paris
             errand schedule run daily_report --reason 'the first one had a typo'
@@ -13,7 +14,7 @@ struct ScheduleCommand: AsyncParsableCommand {
             """,
         subcommands: [
             ListSchedules.self, PreviewSchedule.self, ScheduleTicks.self, PutSchedule.self, RunSchedule.self,
-            PauseSchedule.self, ResumeSchedule.self, DropSchedule.self,
+            PauseSchedule.self, ResumeSchedule.self, ExceptSchedule.self, DropSchedule.self,
         ])
 }
 
@@ -88,6 +89,53 @@ struct ResumeSchedule: ActionCommand {
     func act(on connection: Connection) async throws -> Done {
         try await schedule.call("errand.resume_schedule($1)::text", on: connection, as: String.self)
         return Done("resumed")
+    }
+}
+
+struct ExceptSchedule: ActionCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "except",
+        abstract: "Let a schedule have no tick on a day of its clock.",
+        discussion: """
+            errand schedule except daily_report 2026-12-24 --reason 'closed'
+            errand schedule except daily_report 2026-12-24 --drop
+
+            `errand schedule preview` shows such days, and `errand schedule ticks` what would have ticked.
+            """)
+
+    @OptionGroup var schedule: ScheduleName
+
+    @Argument(help: "The day, such as 2026-12-24.")
+    var day: String
+
+    @Option(help: "Why there is no tick.")
+    var reason: String?
+
+    @Flag(help: "Let it tick on that day again.")
+    var drop = false
+
+    @OptionGroup var output: ActionOutput
+
+    var subject: Subject { schedule.subject }
+
+    func validate() throws {
+        guard (try? Date(day, strategy: .iso8601.year().month().day())) != nil else {
+            throw ValidationError("day: expected a day such as 2026-12-24, got '\(day.printable)'")
+        }
+        guard (reason != nil) != drop else {
+            throw ValidationError("--reason, --drop: expected one of them, got \(drop ? "both" : "none")")
+        }
+    }
+
+    func act(on connection: Connection) async throws -> Done {
+        if drop {
+            try await schedule.call(
+                "errand.drop_schedule_exception($1, $2::date)::text", [day], on: connection, as: String.self)
+            return Done("ticks on \(day)")
+        }
+        try await schedule.call(
+            "errand.put_schedule_exception($1, $2::date, $3)::text", [day, reason], on: connection, as: String.self)
+        return Done("no tick on \(day)")
     }
 }
 

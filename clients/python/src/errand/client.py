@@ -18,7 +18,7 @@ from .errors import JobFailed
 from .follower import Follower
 from .handlers import Handler
 from .jobs import EndedJob, Reason, Request, Schedule, Status, cancellation, many, signalled
-from .options import EnqueueOptions
+from .options import EnqueueOptions, ScheduleOptions
 
 
 @dataclass(frozen=True)
@@ -120,12 +120,12 @@ class Errand:
         return Reason.read(self._run(Reason.call(id), connection))
 
     def put_schedule(
-        self, name: str, cron: str, kind: str | Handler, payload: Any = None, *, time_zone: str = "UTC",
-        missed: str = "latest", queue: str | None = None, connection: Any = None,
+        self, name: str, cron: str, kind: str | Handler, payload: Any = None, *, connection: Any = None,
+        **options: Unpack[ScheduleOptions],
     ) -> str:
         """Creates or changes a schedule of one's own: errand.put_own_schedule explains the arguments. Returns created,
         changed or unchanged."""
-        [[response]] = self._run(Schedule.put(name, cron, kind, payload, time_zone, missed, queue), connection)
+        [[response]] = self._run(Schedule.put(name, cron, kind, payload, options), connection)
         return str(response)
 
     def schedules(self, *, connection: Any = None) -> list[Schedule]:
@@ -265,10 +265,10 @@ class AsyncErrand:
         return Reason.read(await self._run(Reason.call(id), connection))
 
     async def put_schedule(
-        self, name: str, cron: str, kind: str | Handler, payload: Any = None, *, time_zone: str = "UTC",
-        missed: str = "latest", queue: str | None = None, connection: Any = None,
+        self, name: str, cron: str, kind: str | Handler, payload: Any = None, *, connection: Any = None,
+        **options: Unpack[ScheduleOptions],
     ) -> str:
-        [[response]] = await self._run(Schedule.put(name, cron, kind, payload, time_zone, missed, queue), connection)
+        [[response]] = await self._run(Schedule.put(name, cron, kind, payload, options), connection)
         return str(response)
 
     async def schedules(self, *, connection: Any = None) -> list[Schedule]:

@@ -12,6 +12,7 @@ from .tracing import present_trace
 
 if TYPE_CHECKING:
     from .handlers import Handler
+    from .options import ScheduleOptions
 
 Seconds = float | timedelta
 
@@ -240,9 +241,14 @@ class Schedule:
         return [cls(*[*row[:7], from_json(row[7])]) for row in rows]
 
     @staticmethod
-    def put(
-        name: str, cron: str, kind: str | Handler, payload: Any, time_zone: str, missed: str, queue: str | None
-    ) -> Call:
+    def put(name: str, cron: str, kind: str | Handler, payload: Any, options: ScheduleOptions) -> Call:
+        types = {
+            "max_lateness": "interval", "max_catch_up": "int", "priority": "int", "tags": "text[]",
+            "jitter": "interval", "starts_at": "timestamptz", "ends_at": "timestamptz",
+        }
+        given: dict[str, tuple[str, Any]] = {
+            option: (types.get(option, "text"), value) for option, value in options.items()
+        }
         return Call(
             "errand.put_own_schedule",
             "*",
@@ -251,10 +257,8 @@ class Schedule:
                 "cron": ("text", cron),
                 "kind": ("text", name_of(kind)),
                 "payload": ("jsonb", as_json({} if payload is None else payload)),
-                "time_zone": ("text", time_zone),
-                "missed": ("text", missed),
-                "queue": ("text", queue),
-            },
+            }
+            | given,
         )
 
     @staticmethod

@@ -29,3 +29,21 @@ class EnqueueOptions(TypedDict, total=False):
     follow: bool
     after: Sequence[int | Enqueued]
     if_parent_fails: str
+
+
+class ScheduleOptions(TypedDict, total=False):
+    """errand.put_schedule explains each."""
+
+    time_zone: str
+    missed: str
+    queue: str
+    max_lateness: timedelta
+    max_catch_up: int
+    priority: int
+    tags: Sequence[str]
+    limit_key: str
+    subject: str
+    overlap: str
+    jitter: timedelta
+    starts_at: datetime
+    ends_at: datetime

@@ -2,7 +2,8 @@
 -- may call it.
 --
 -- Unfinished ones are cancelled, and failed ones discarded. So are signals that they wait for or have got, and their
--- callbacks. All are blanked by errand_internal.blank_jobs. Other jobs stay as they are, whatever they mention.
+-- callbacks. All are blanked by errand_internal.blank_jobs. Schedules with that subject are dropped. Other jobs stay as
+-- they are, whatever they mention.
 --
 -- Returns the number of changed rows. Raises ER409 while a job of the user is on its way to another cell.
 -- errand: after blank_jobs
@@ -13,6 +14,7 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp set jit = off set
 declare
     changed bigint := 0;
     callbacks bigint;
+    schedule text;
 begin
     if exists (select from errand.outgoing cross join lateral unnest(jobs) as job where job.subject = $1) then
         raise exception 'erase: user_id: expected a user whose jobs are in this cell, got one with jobs on their way '
@@ -42,6 +44,11 @@ begin
         select id from errand.history where subject = $1));
     get diagnostics callbacks = row_count;
     changed := changed + callbacks;
+    -- First: they would enqueue more.
+    for schedule in select name from errand.schedule as existing where existing.subject = $1 order by name loop
+        perform errand.drop_schedule(schedule);
+        changed := changed + 1;
+    end loop;
     loop
         perform errand.cancel(array(select id from errand.job where subject = $1), $2);
         perform errand.discard(array(select id from errand.failed where subject = $1), $2);

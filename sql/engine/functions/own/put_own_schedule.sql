@@ -9,7 +9,10 @@
 -- errand: topic follow
 create or replace function errand.put_own_schedule(
     name text, cron text, kind text, payload jsonb default '{}', time_zone text default 'UTC',
-    missed text default 'latest', queue text default null
+    missed text default 'latest', queue text default null, max_lateness interval default interval '1 minute',
+    max_catch_up int default 100, priority int default null, tags text[] default null, limit_key text default null,
+    subject text default null, overlap text default 'allow', jitter interval default null,
+    starts_at timestamptz default null, ends_at timestamptz default null
 ) returns text
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -20,7 +23,10 @@ declare
 begin
     response := errand.put_schedule(
         put_own_schedule.name, put_own_schedule.cron, put_own_schedule.kind, put_own_schedule.payload,
-        put_own_schedule.time_zone, put_own_schedule.missed, put_own_schedule.queue);
+        put_own_schedule.time_zone, put_own_schedule.missed, put_own_schedule.queue,
+        put_own_schedule.max_lateness, put_own_schedule.max_catch_up, put_own_schedule.priority, put_own_schedule.tags,
+        put_own_schedule.limit_key, put_own_schedule.subject, put_own_schedule.overlap, put_own_schedule.jitter,
+        put_own_schedule.starts_at, put_own_schedule.ends_at);
     if response = 'created' then
         update errand.schedule as fresh set owner = session_user where fresh.name = put_own_schedule.name;
     elsif not exists (

@@ -5,13 +5,15 @@
 -- max_catch_up. Of those that get no job, the newest 1,000 are recorded. Takes up to 200 ticks, oldest first; the
 -- others of their schedules stay due.
 --
+-- The plan of a schedule that ends has an infinite time as its last one: it isn't planned anew for that.
+--
 -- A schedule is planned anew first if its plan has ended or is too old, if nothing of it is due, or if a due tick isn't
 -- at the local time that was planned: the rules of its zone have changed.
 --
 -- The caller has locked these rows of errand.schedule, which it names by ctid: beside a held snapshot, an index has an
 -- entry for each tick of a schedule. Returns what this call has recorded, as arrays; a tick may be on record already,
 -- also by an earlier schedule of this name. Takes 75 to 90 us a tick, of which the enqueue takes some 65. Raises what
--- errand_internal.plan_schedule and errand.enqueue raise.
+-- errand_internal.plan_schedule and errand_internal.enqueue_tick raise.
 create or replace function errand_internal.record_due_ticks(
     row_ids tid[], out schedules text[], out ticks timestamptz[], out outcomes text[]
 )
@@ -24,9 +26,9 @@ declare
 begin
     with planned as materialized (
         select
-            target.ctid as row_id, target.name, target.due_at, target.kind, target.payload, target.queue, target.missed,
-            target.owner, target.paused_at is not null as is_paused, plan.renew_at, plan.ticks, plan.locals, last,
-            in_time, caught_up, begins, least(last, begins + 199) as ends,
+            target.ctid as row_id, target as schedule, target.name, target.due_at, target.missed,
+            target.paused_at is not null as is_paused, plan.renew_at, plan.ticks, plan.locals, last, in_time,
+            caught_up, begins, least(last, begins + 199) as ends,
             plan.schedule is null or plan.renew_at <= now() or last = cardinality(plan.ticks) or last < first
                 or target.every is null and exists (
                     select
@@ -58,8 +60,8 @@ begin
         where target.ctid = any (row_ids)
     ), taken as materialized (
         select
-            row_id, name, kind, payload, queue, owner, is_paused, renew_at, ticks[index] as tick,
-            locals[index] as local, ticks[index + 1] as next_tick,
+            row_id, schedule, name, is_paused, renew_at, ticks[index] as tick, locals[index] as local,
+            nullif(ticks[index + 1], 'infinity') as next_tick,
             case
                 when is_paused then 'paused'
                 when last - index < in_time then 'enqueued'
@@ -76,18 +78,20 @@ begin
         where not is_outdated
         order by due_at, name, index
         limit 200
-    ), completed as materialized (
+    ), enqueued as materialized (
         select
-            taken.*,
+            taken.*, not was_recorded and outcome in ('enqueued', 'late') as is_wanted,
             case
                 when not was_recorded and outcome in ('enqueued', 'late')
-                -- run_at is the tick's own time. So a job knows its tick, and its lateness shows.
-                then case
-                    when owner is null then (select job_id from errand.enqueue(kind, payload, queue, run_at => tick))
-                    else errand_internal.enqueue_tick(owner, kind, payload, queue, tick)
-                end
+                -- run_at is the tick's own time, and its jitter. So a job knows its tick, and its lateness shows.
+                then errand_internal.enqueue_tick(schedule, tick + errand_internal.jitter_of(schedule, tick))
             end as job_id
         from taken
+    ), completed as materialized (
+        select
+            row_id, name, is_paused, renew_at, tick, local, next_tick, was_recorded, job_id,
+            case when is_wanted and job_id is null then 'overlapped' else outcome end as outcome
+        from enqueued
     ), recorded as (
         insert into errand.tick (schedule, tick, outcome, job_id)
         select name, tick, outcome, job_id from completed where not was_recorded

@@ -3,7 +3,8 @@
 --   select errand.run_schedule('daily_report', 'the first one had a typo');
 --
 -- Its ticks stay as they are. errand.schedule_ticks shows the job as `by hand`, with the reason. Returns the job's id.
--- Raises ER404 for an unknown schedule, ER422 without a reason.
+-- Raises ER404 for an unknown schedule, ER422 without a reason, ER409 if its overlap is skip and an earlier job of it
+-- is unfinished. With replace that job is cancelled.
 -- errand: for ops
 -- errand: topic schedules
 create or replace function errand.run_schedule(name text, reason text) returns bigint
@@ -19,7 +20,14 @@ begin
     if not found then
         perform errand_internal.check_known_schedule('run_schedule', run_schedule.name);
     end if;
-    select job_id into job from errand.enqueue(existing.kind, existing.payload, existing.queue);
+    job := errand_internal.enqueue_tick(existing, now());
+    if job is null then
+        raise exception 'run_schedule: name: expected one without an unfinished job, got %, whose overlap is skip',
+            quote_literal(run_schedule.name)
+            using errcode = 'ER409',
+            hint = format('Its job is %s.', (
+                select id from errand.job where unique_key = 'schedule:' || existing.name));
+    end if;
     loop
         moment := clock_timestamp();
         insert into errand.tick (schedule, tick, outcome, job_id, reason)

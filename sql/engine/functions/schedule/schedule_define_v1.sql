@@ -8,7 +8,9 @@
 -- a stolen login can't change the schedules of other programs.
 create or replace function errand_internal.schedule_define_v1(
     name text, cron text, kind text, payload jsonb, time_zone text, missed text, queue text, max_lateness interval,
-    max_catch_up int, app text default null
+    max_catch_up int, app text default null, priority int default null, tags text[] default null,
+    limit_key text default null, subject text default null, overlap text default 'allow',
+    jitter interval default null, starts_at timestamptz default null, ends_at timestamptz default null
 ) returns text
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -17,7 +19,11 @@ declare
         'cron', schedule_define_v1.cron, 'kind', schedule_define_v1.kind, 'payload', schedule_define_v1.payload,
         'time_zone', schedule_define_v1.time_zone, 'missed', schedule_define_v1.missed,
         'queue', schedule_define_v1.queue, 'max_lateness', schedule_define_v1.max_lateness,
-        'max_catch_up', schedule_define_v1.max_catch_up);
+        'max_catch_up', schedule_define_v1.max_catch_up, 'priority', schedule_define_v1.priority,
+        'tags', to_jsonb(schedule_define_v1.tags), 'limit_key', schedule_define_v1.limit_key,
+        'subject', schedule_define_v1.subject, 'overlap', schedule_define_v1.overlap,
+        'jitter', schedule_define_v1.jitter, 'starts_at', schedule_define_v1.starts_at,
+        'ends_at', schedule_define_v1.ends_at);
     existing errand.schedule;
     outcome text;
 begin
@@ -45,7 +51,10 @@ begin
     outcome := errand.put_schedule(
         schedule_define_v1.name, schedule_define_v1.cron, schedule_define_v1.kind, schedule_define_v1.payload,
         schedule_define_v1.time_zone, schedule_define_v1.missed, schedule_define_v1.queue,
-        schedule_define_v1.max_lateness, schedule_define_v1.max_catch_up);
+        schedule_define_v1.max_lateness, schedule_define_v1.max_catch_up, schedule_define_v1.priority,
+        schedule_define_v1.tags, schedule_define_v1.limit_key, schedule_define_v1.subject,
+        schedule_define_v1.overlap, schedule_define_v1.jitter, schedule_define_v1.starts_at,
+        schedule_define_v1.ends_at);
     update errand.schedule as target
     set definition = defined, defined_by = session_user, app = schedule_define_v1.app
     where target.name = schedule_define_v1.name;

@@ -107,7 +107,11 @@ begin
     -- Of these there may be more, or ticks of theirs.
     due_at := case
         when cardinality(names) = 100 or cardinality(ticks) >= 200 then now()
-        else (select min(target.due_at) from errand.schedule as target where target.due_at > now())
+        else (
+            select min(target.due_at)
+            from errand.schedule as target
+            -- Not of one that has ended.
+            where target.due_at > now() and target.due_at < 'infinity')
     end;
     moment := clock_timestamp();
 end
