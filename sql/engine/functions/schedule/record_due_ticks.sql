@@ -84,7 +84,12 @@ begin
             case
                 when not was_recorded and outcome in ('enqueued', 'late')
                 -- run_at is the tick's own time, and its jitter. So a job knows its tick, and its lateness shows.
-                then errand_internal.enqueue_tick(schedule, tick + errand_internal.jitter_of(schedule, tick))
+                then errand_internal.enqueue_tick(
+                    schedule,
+                    case
+                        when (schedule).jitter is null then tick
+                        else tick + errand_internal.jitter_of(schedule, tick)
+                    end)
             end as job_id
         from taken
     ), completed as materialized (
