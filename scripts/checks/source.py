@@ -273,6 +273,8 @@ def columns():
             text = line.lstrip()
             is_whole = {
                 ".swift": not text.startswith("//"),
+                # Lists of columns, which are one line each.
+                ".sql": text.startswith("\\set "),
                 ".md": text.startswith("|") or bool(re.search(r"https?://\S{40}", line)),
             }.get(path.suffix, False)
             if len(line) > 120 and not is_whole:

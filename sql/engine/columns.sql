@@ -3,7 +3,7 @@
 -- `scripts/checks.sh jobcolumns` compares the lists with the tables.
 
 -- What its enqueue asked for.
-\set request_columns 'queue, kind, priority, max_attempts, unique_key, limit_key, guard, tags, subject, options'
+\set request_columns 'queue, kind, priority, max_attempts, unique_key, limit_key, rate_key, guard, tags, subject, options'
 
 -- When it runs, and how far it is. Its payload and its record of attempts change where it moves, so each move names
 -- them itself.

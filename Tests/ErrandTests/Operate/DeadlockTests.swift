@@ -47,7 +47,9 @@ import Testing
             if_parent_fails => (array['wait', 'go_on', 'cancel'])[1 + (random() * 2)::int],
             after => array(select id from errand.job order by random() limit 2))
         """,
-        "select errand_internal.check_children()",
+        "select errand_internal.check_children()", "select errand_internal.check_rates()",
+        "select errand.set_key_rate('r', '1 s', 1 + (random() * 50)::int)",
+        "select errand.enqueue('noop', rate_key => 'r') from generate_series(1, 5)",
         "select errand_internal.promote(100, '-infinity')", "select errand_internal.release_parked()",
         "select errand_internal.rescue(0)",
         "select errand_internal.release_crashed()",

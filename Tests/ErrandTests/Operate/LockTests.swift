@@ -20,6 +20,7 @@ import Testing
         "ids": "array(select id from errand.job where payload = '1')", "reason": "'x'", "dry_run": "false",
         "force": "true", "filter": #"'{"unique_key": "held"}'"#, "queue": "'default'", "kind": "'noop'", "name": "'s'",
         "worker_id": "(select min(id) from errand.worker)", "limit_key": "'a'", "allowed": "999", "priority": "1",
+        "rate_key": "'r'", "burst": "2",
         "job_id": "(select min(id) from errand.job where payload = '1' and state = 'available')",
         "action": "'cancel'", "state": "'succeeded'", "cron": "'every 5 s'", "schedule": "'every 5 s'",
         "hash": "sha256('s')",
@@ -118,6 +119,7 @@ import Testing
             "select errand_internal.promote(1000, '-infinity')", "select errand_internal.release_parked()",
             "select errand_internal.rescue(0)",
             "select errand_internal.release_crashed()", "select errand_internal.check_children()",
+            "select errand_internal.check_rates()",
             "select errand_internal.update_statistics()",
             "select errand_internal.heartbeat_v1(array[1], 1, '{}', null)",
             "select errand_internal.tick_v1()",
@@ -130,6 +132,7 @@ import Testing
     private func prepare(_ database: Database) async throws {
         for statement: Statement in [
             "select errand.set_limit('a', 5)", "select errand.set_rate('default', '1 hour', 1000)",
+            "select errand.set_key_rate('r', '1 hour', 1)",
             "select errand.pause_queue('paused', 'x', now() + interval '1 hour', force => true)",
             "update errand.queue set paused_until = now()",
             "select errand.pause_queue('other', 'x', now() + interval '1 hour', force => true)",

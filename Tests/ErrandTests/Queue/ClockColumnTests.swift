@@ -31,7 +31,8 @@ import Testing
         .ordersRows: "limit_mark.marked_at limit_mark.run_at limit_slot.admitted_at mark.stored_at step.recorded_at",
         .liesAhead: """
         circuit.until failed.not_after failed.run_at history.not_after history.run_at job.not_after job.run_at
-        job_count.oldest_due_at queue.paused_until schedule.due_at schedule.ends_at schedule.next_tick schedule.starts_at
+        job_count.oldest_due_at queue.paused_until rate_reservation.start_at schedule.due_at schedule.ends_at
+        schedule.next_tick schedule.starts_at
         schedule_plan.renew_at schedule_plan.ticks signal_wait.until
         """,
         .ages: """
@@ -43,7 +44,7 @@ import Testing
         api_token.set_at bulk.changed_at bulk.requested_at endpoint.set_at failed.created_at failed.started_at
         guard.registered_at
         handler.registered_at
-        history.created_at history.started_at home.adopted_at kind.registered_at kind.untaken_since
+        history.created_at history.started_at home.adopted_at key_rate.set_at kind.registered_at kind.untaken_since
         limit.set_at migration.applied_at
         queue.paused_at retention.set_at schedule.created_at schedule.paused_at script.applied_at tick.enqueued_at
         upgrade.started_at worker.drained_at worker.started_at

@@ -25,8 +25,8 @@ comment on sequence errand.followed_until is
 -- Columns of fixed width come first, so that rows carry no padding. No index names state, worker_id, attempt or
 -- started_at: with half of each page free, a claim is a heap-only update and touches no index.
 --
--- The options of an enqueue (not_after, limit_key, guard, tags, subject, options) are null in a job without them
--- and then take no space: up to 72 columns share one null bitmap.
+-- The options of an enqueue (not_after, limit_key, rate_key, guard, tags, subject, options) are null in a job without
+-- them and then take no space: up to 72 columns share one null bitmap.
 --
 -- errand_internal.check_job keeps the bounds of what an enqueue sets, and every enqueue calls it. Checks of the table
 -- would run again at each claim, and the server would parse them for each statement: 1.5 us a job.
@@ -53,6 +53,7 @@ create table errand.job (
     payload jsonb default '{}',
     attempts jsonb,
     limit_key text,
+    rate_key text,
     guard text,
     tags text[],
     subject text,
@@ -114,6 +115,7 @@ comment on column errand.job.payload is
 comment on column errand.job.attempts is
     'attempts that did not succeed: [{attempt, worker, started_at, ended_at, outcome, error}, …]';
 comment on column errand.job.limit_key is 'its limit: errand.limit says how many jobs with this key run at once';
+comment on column errand.job.rate_key is 'its rate: errand.key_rate says how many jobs with this key start in a span';
 comment on column errand.job.guard is 'its guard (errand.guard), which says whether the job is still wanted';
 comment on column errand.job.tags is 'words to find it by';
 comment on column errand.job.subject is 'the user whose job it is: people.erase cancels it; null = nobody''s';
@@ -172,6 +174,7 @@ create table errand.history (
     output jsonb,
     reason text,
     limit_key text,
+    rate_key text,
     guard text,
     tags text[],
     subject text,
@@ -220,6 +223,7 @@ comment on column errand.history.output is
     'the handler''s result, at most 256 KB as text; null if it returned none';
 comment on column errand.history.reason is 'why it was cancelled or is obsolete';
 comment on column errand.history.limit_key is 'its limit';
+comment on column errand.history.rate_key is 'its rate';
 comment on column errand.history.guard is 'its guard';
 comment on column errand.history.tags is 'words to find it by';
 comment on column errand.history.subject is 'the user whose job it is; null = nobody''s, or erased';
@@ -251,6 +255,7 @@ create table errand.failed (
     error text not null,
     fingerprint text not null default '',
     limit_key text,
+    rate_key text,
     guard text,
     tags text[],
     subject text,
@@ -286,6 +291,7 @@ comment on column errand.failed.attempts is 'all attempts, each with its worker,
 comment on column errand.failed.error is 'the last error';
 comment on column errand.failed.fingerprint is 'the error without numbers, ids and quotes: the same for similar errors';
 comment on column errand.failed.limit_key is 'its limit';
+comment on column errand.failed.rate_key is 'its rate';
 comment on column errand.failed.guard is 'its guard';
 comment on column errand.failed.tags is 'words to find it by';
 comment on column errand.failed.subject is 'the user whose job it is; null = nobody''s';
@@ -343,6 +349,7 @@ create table errand.kind (
     name text not null,
     queue text not null,
     limit_key text,
+    rate_key text,
     app text,
     on_failure text,
     circuits text[],
@@ -352,8 +359,8 @@ create table errand.kind (
     registered_by text not null default session_user,
     constraint kind_pkey primary key (name)
 );
--- Whether any kind has a limit: the claim.
-create index kind_limited_index on errand.kind (name) where limit_key is not null;
+-- Whether any kind has a limit or a rate: the claim.
+create index kind_limited_index on errand.kind (name) where limit_key is not null or rate_key is not null;
 comment on table errand.kind is 'The kinds that workers have registered, with the defaults of errand.enqueue for them';
 comment on column errand.kind.registered_at is 'when a worker registered it with these defaults';
 comment on column errand.kind.keep_ended is 'how long ended jobs stay in the history; null = as long as all others';
@@ -365,6 +372,7 @@ comment on column errand.kind.priority is 'priority of its jobs, unless an enque
 comment on column errand.kind.name is 'the kind''s name';
 comment on column errand.kind.queue is 'queue of its jobs, unless an enqueue names one';
 comment on column errand.kind.limit_key is 'limit of its jobs, unless an enqueue names one';
+comment on column errand.kind.rate_key is 'rate of its jobs, unless an enqueue names one';
 comment on column errand.kind.app is 'the app that it belongs to; null = none';
 comment on column errand.kind.on_failure is 'the kind of the job that each of its failures enqueues; null = none';
 comment on column errand.kind.circuits is 'the circuits of its jobs: they park while one of them is open';

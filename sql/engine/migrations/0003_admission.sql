@@ -108,6 +108,72 @@ comment on column errand.rate_log.last_at is
     'start of the last job of each group: the group counts until it is that old';
 comment on column errand.rate_log.jobs is 'number of jobs in each group';
 
+create table errand.key_rate (
+    per interval not null,
+    set_at timestamptz not null default now(),
+    spacing double precision not null,
+    grace double precision not null,
+    allowed int not null,
+    burst int not null,
+    rate_key text not null,
+    constraint key_rate_pkey primary key (rate_key),
+    constraint key_rate_numbers check (allowed >= 1 and burst >= 1 and spacing > 0 and grace >= 1)
+);
+-- The patterns that a key may fit: errand_internal.rate_of.
+create index key_rate_pattern_index on errand.key_rate (rate_key) where rate_key like '%*';
+comment on table errand.key_rate is
+    'How many jobs with the same rate_key may start in any span of that length, over all workers';
+comment on column errand.key_rate.per is 'the length of the span';
+comment on column errand.key_rate.set_at is 'when it was set';
+comment on column errand.key_rate.spacing is
+    'time between two starts in seconds: (per + grace) / (allowed + 1), so that late starts exceed no bound';
+comment on column errand.key_rate.grace is
+    'how late a reserved start may be, in seconds: the longer one of 1 s and per / allowed';
+comment on column errand.key_rate.allowed is 'number of jobs that may start in it';
+comment on column errand.key_rate.burst is 'how many of them may start at once, after a time without starts';
+comment on column errand.key_rate.rate_key is
+    'a key, or a prefix and an asterisk: tenant/* gives each tenant a rate of its own';
+
+-- Each change is a new row, and the old one is deleted. The newest one is the last index entry of its key, so a read
+-- from there passes no old row, however many a held snapshot keeps.
+create table errand.rate_clock (
+    tat double precision not null,
+    rate_key text not null,
+    constraint rate_clock_pkey primary key (rate_key, tat)
+) with (fillfactor = 70);
+comment on table errand.rate_clock is
+    'How far the starts of each key are given away; a key without a row may start burst jobs at once';
+comment on column errand.rate_clock.tat is
+    'the theoretical arrival time of GCRA, in seconds since 1970: a start moves it on by the spacing. The newest row '
+    'counts';
+comment on column errand.rate_clock.rate_key is 'the key';
+
+-- Which job a reservation is for is not said in errand.job: an index there would cost every enqueue. Who takes a job
+-- out of the queue need not know of its reservation: errand_internal.check_rates finds that it isn't used.
+create table errand.rate_reservation (
+    start_at timestamptz not null,
+    job_id bigint not null,
+    rate_key text not null,
+    constraint rate_reservation_pkey primary key (rate_key, start_at, job_id)
+) with (fillfactor = 70);
+-- Those that are due next: errand_internal.check_rates.
+create index rate_reservation_start_index on errand.rate_reservation (start_at);
+comment on table errand.rate_reservation is
+    'Starts that are reserved for jobs over their rate. One counts while its job waits and has start_at as its run_at';
+comment on column errand.rate_reservation.start_at is 'the reserved time';
+comment on column errand.rate_reservation.job_id is 'the job that may start then';
+comment on column errand.rate_reservation.rate_key is 'the key';
+
+create table errand.rate_change (
+    id bigint generated always as identity,
+    rate_key text not null,
+    constraint rate_change_pkey primary key (id)
+);
+comment on table errand.rate_change is
+    'Rates that have changed, until errand_internal.check_rates has given the jobs of their keys new times';
+comment on column errand.rate_change.id is 'the row''s id';
+comment on column errand.rate_change.rate_key is 'the key or pattern';
+
 create table errand.circuit (
     name text not null,
     opened_at timestamptz,

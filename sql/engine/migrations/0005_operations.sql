@@ -268,6 +268,7 @@ create type errand.moving_job as (
     max_attempts smallint,
     unique_key text,
     limit_key text,
+    rate_key text,
     guard text,
     tags text[],
     subject text,
@@ -291,6 +292,7 @@ comment on column errand.moving_job.priority is '1 (first) to 4 (last)';
 comment on column errand.moving_job.max_attempts is 'number of attempts';
 comment on column errand.moving_job.unique_key is 'always null: a job with a key stays in its cell';
 comment on column errand.moving_job.limit_key is 'always null: a job with a limit stays in its cell';
+comment on column errand.moving_job.rate_key is 'always null: a job with a rate stays in its cell';
 comment on column errand.moving_job.guard is 'its guard';
 comment on column errand.moving_job.tags is 'words to find it by';
 comment on column errand.moving_job.subject is 'the user whose job it is';

@@ -34,13 +34,14 @@ comment on column errand.maintenance_task.memory is 'where the next run goes on'
 -- each second, a little earlier. The row schedule is recorded by schedulers.
 insert into errand.maintenance_task (name, is_long, pause, pause_if_more, share, longest_wait)
 values
-    ('promote', false, '200 ms', '0', 0.02, '1.1 s'),
+    ('promote', false, '200 ms', '0', 0.1, '1.1 s'),
     ('crashed', false, '20 ms', '20 ms', 1, '1.1 s'),
     ('release', false, '200 ms', '200 ms', 0.1, '1.1 s'),
     ('rescue', false, '200 ms', '200 ms', 0.02, '5 s'),
     ('bulk', false, '0', '0', 0.5, '1.1 s'),
     ('signals', false, '200 ms', '0', 0.1, '1.1 s'),
     ('flows', false, '250 ms', '0', 0.3, '1.1 s'),
+    ('rates', false, '500 ms', '0', 0.2, '1.1 s'),
     ('marks', false, '500 ms', '0', 0.1, '1.1 s'),
     ('promote_late', true, '10 s', '0', 0.02, '1 min'),
     ('statistics', true, '10 s', '5 s', 0.02, '100 s'),
@@ -58,6 +59,7 @@ create unlogged sequence errand.rescue_due;
 create unlogged sequence errand.bulk_due;
 create unlogged sequence errand.signals_due;
 create unlogged sequence errand.flows_due;
+create unlogged sequence errand.rates_due;
 create unlogged sequence errand.marks_due;
 create unlogged sequence errand.promote_late_due;
 create unlogged sequence errand.statistics_due;
@@ -76,6 +78,8 @@ comment on sequence errand.signals_due is
     'When waits for signals are to be compared with them again, in microseconds since 1970';
 comment on sequence errand.flows_due is
     'When jobs that wait for others are to be compared with their parents again, in microseconds since 1970';
+comment on sequence errand.rates_due is
+    'When reservations are due to be compared with their jobs, in microseconds since 1970';
 comment on sequence errand.marks_due is 'When the marks of workers that pull are due, in microseconds since 1970';
 comment on sequence errand.promote_late_due is
     'When the promotion of jobs whose transaction committed late is due, in microseconds since 1970';

@@ -23,7 +23,7 @@ select
         else (select report.output from errand.progress as report where report.job_id = either.id)
     end as output,
     coalesce(case when (select errand_internal.sees_content()) then error end, reason) as reason,
-    not_after, limit_key, guard, tags, options,
+    not_after, limit_key, rate_key, guard, tags, options,
     case when (select errand_internal.sees_content()) then subject end as subject, parked_for,
     case when parked_for is not null then errand_internal.waiting_for(parked_for) end as waiting_for,
     (select fraction from errand.progress where job_id = either.id) as progress,
@@ -71,6 +71,7 @@ comment on column errand.jobs.reason is
     'why it was cancelled or is obsolete; the last error of a failed one, null for errand_monitor';
 comment on column errand.jobs.not_after is 'the latest time of its start';
 comment on column errand.jobs.limit_key is 'its limit';
+comment on column errand.jobs.rate_key is 'its rate';
 comment on column errand.jobs.guard is 'its guard';
 comment on column errand.jobs.tags is 'words to find it by';
 comment on column errand.jobs.options is

@@ -41,6 +41,7 @@ select
     kind.priority,
     kind.max_attempts,
     kind.limit_key,
+    kind.rate_key,
     kind.circuits,
     kind.on_failure,
     coalesce(alive.workers, 0) as workers,
@@ -104,6 +105,7 @@ comment on column errand.kinds.queue is 'queue of its jobs, unless an enqueue na
 comment on column errand.kinds.priority is 'priority of its jobs, unless an enqueue names one';
 comment on column errand.kinds.max_attempts is 'attempts of its jobs, unless an enqueue names a number';
 comment on column errand.kinds.limit_key is 'limit of its jobs, unless an enqueue names one';
+comment on column errand.kinds.rate_key is 'rate of its jobs, unless an enqueue names one';
 comment on column errand.kinds.circuits is 'the circuits of its jobs';
 comment on column errand.kinds.on_failure is 'the kind of the job that each of its failures enqueues';
 comment on column errand.kinds.workers is 'live workers that have it';

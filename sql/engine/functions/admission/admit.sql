@@ -1,13 +1,15 @@
 -- admit: decides which of the jobs that a claim has locked may run now, and returns them in their order. All others
 -- leave the queue, with one statement for each outcome: as obsolete if they are too late or their guard says no, as
--- parked if their kind is paused, their circuit is open or their limit is full. blocked is their number.
+-- parked if their kind is paused, their circuit is open or their limit is full, as scheduled if they are over the rate
+-- of their key. blocked is their number.
 --
--- At most begin_now jobs get slots of limits, the first ones; begun is their number. Some jobs stay in the queue, and
--- rest says why: 'slots' = no more jobs of limits can start, 'more' = another session holds the limits' lock, or the
+-- At most begin_now jobs of limits and rates start, the first ones; begun is their number. Some jobs stay in the queue,
+-- and rest says why: 'slots' = no more such jobs can start, 'more' = another session holds the limits' lock, or the
 -- guards have taken 250 ms. With begin_now null no job starts and no guard is called: only those that can't run leave.
 --
--- Each limit key is evaluated once (errand_internal.release_limit). may_lock and guards_end are for all calls of a
--- claim: whether it may try to get the limits' lock, which it does once, and when its guards have taken 250 ms.
+-- Each limit key is evaluated once (errand_internal.release_limit), then the rates of all jobs that have got their
+-- slots (errand_internal.admit_rated). may_lock and guards_end are for all calls of a claim: whether it may try to get
+-- the limits' lock, which it does once, and when its guards have taken 250 ms.
 create or replace function errand_internal.admit(
     candidates tid[], checked text[], begin_now int, inout may_lock boolean, inout guards_end timestamptz default null,
     out fit tid[], out begun int, out blocked int, out rest text
@@ -16,10 +18,13 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 #variable_conflict use_column
 declare
-    -- Of each candidate: 'obsolete', 'parked', 'failed', 'stays', or null = it may run. reasons has what it waits for.
+    -- Of each candidate: 'obsolete', 'parked', 'reserved', 'failed', 'stays', or null = it may run. reasons has what it
+    -- waits for.
     outcomes text[];
     reasons text[];
     limit_keys text[];
+    rate_keys text[];
+    rated text[];
     slots int[];
     has_guards boolean;
     guards_began timestamptz;
@@ -36,8 +41,9 @@ begin
         array_agg(
             case when job.not_after < now() then 'not started by ' || job.not_after else 'circuit:' || down.name end
             order by nth),
-        -- Jobs from before their kind's registration don't name its limit.
+        -- Jobs from before their kind's registration don't name its limit and rate.
         array_agg(coalesce(job.limit_key, kind.limit_key) order by nth),
+        array_agg(coalesce(job.rate_key, kind.rate_key) order by nth),
         -- Slots that errand_internal.release_limits has given them in this transaction.
         array_agg(
             (
@@ -49,7 +55,7 @@ begin
                 limit 1)
             order by nth),
         bool_or(job.guard is not null)
-    into outcomes, reasons, limit_keys, slots, has_guards
+    into outcomes, reasons, limit_keys, rate_keys, slots, has_guards
     from unnest(candidates) with ordinality as near(row_id, nth)
     left join errand.job on job.ctid = near.row_id
     left join errand.kind on kind.name = job.kind and kind.name = any (checked)
@@ -130,6 +136,32 @@ begin
             rest := coalesce(rest, 'slots');
         end if;
     end if;
+    if exists (select from unnest(outcomes, rate_keys) as near(outcome, key) where outcome is null and key is not null)
+        and exists (select from errand.key_rate)
+    then
+        may_lock := may_lock and errand_internal.lock_limits();
+        if may_lock then
+            rated := errand_internal.admit_rated(
+                candidates, outcomes, rate_keys,
+                begin_now - (
+                    select count(*)
+                    from unnest(outcomes, rate_keys, slots) as near(outcome, key, slot)
+                    where outcome is null and slot > 0
+                        and (key is null or errand_internal.rate_of(key) is null))::int);
+            rest := coalesce(rest, case when 'stays' = any (rated) then 'slots' end);
+        else
+            rated := array(
+                select case when outcome is null and key is not null then 'stays' end
+                from unnest(outcomes, rate_keys) with ordinality as near(outcome, key, nth)
+                order by nth);
+            rest := 'more';
+        end if;
+        select
+            array_agg(coalesce(nullif(rate_result, 'starts'), outcome) order by nth),
+            array_agg(case when (rate_result <> 'starts') is not true then slot end order by nth)
+        into outcomes, slots
+        from unnest(outcomes, slots, rated) with ordinality as near(outcome, slot, rate_result, nth);
+    end if;
     perform errand_internal.take_slots(array_agg(key), array_agg(slot), array_agg(job.id), array_agg(queue_position))
     from unnest(candidates, slots, limit_keys) as near(row_id, slot, key)
     join errand.job on job.ctid = near.row_id
@@ -144,8 +176,9 @@ begin
     where outcome = 'parked'
     having count(*) > 0;
     select array_agg(row_id order by nth) filter (where outcome is null), count(*) filter (where outcome <> 'stays'),
-        count(*) filter (where slot > 0)
+        count(*) filter (where slot > 0 or rate_result = 'starts')
     into fit, blocked, begun
-    from unnest(candidates, outcomes, slots) with ordinality as near(row_id, outcome, slot, nth);
+    from unnest(candidates, outcomes, slots, rated) with ordinality
+        as near(row_id, outcome, slot, rate_result, nth);
 end
 $$;

@@ -141,6 +141,28 @@ begin
     removed := errand_internal.prune_slots();
     total := total + removed;
     most := greatest(most, removed);
+    -- Clocks of keys that have started nothing for a while: such a key may start a burst anyway.
+    delete from errand.rate_clock
+    where ctid = any (array(
+        select ctid
+        from errand.rate_clock
+        where tat < extract(epoch from now() - interval '1 minute')
+        limit 10000
+        for update skip locked));
+    get diagnostics removed = row_count;
+    total := total + removed;
+    most := greatest(most, removed);
+    -- Reserved times that passed without a start.
+    delete from errand.rate_reservation
+    where ctid = any (array(
+        select reserved.ctid
+        from errand.rate_reservation as reserved
+        where start_at < now() - interval '1 minute' and not errand_internal.is_reserved_for(reserved)
+        limit 10000
+        for update skip locked));
+    get diagnostics removed = row_count;
+    total := total + removed;
+    most := greatest(most, removed);
     -- Marks of limits without a recent release.
     delete from errand.limit_mark
     where ctid = any (array(

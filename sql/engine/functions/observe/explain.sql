@@ -9,7 +9,7 @@
 --   running, worker_lost                              it runs, or its worker is lost
 --   not_due, retry_later, not_promoted                its time has not come; or has, and maintenance is late
 --   paused, no_worker, unknown_kind, too_late         no worker would claim it
---   kind_paused, circuit_open, limit_full, rate, guard
+--   kind_paused, circuit_open, limit_full, rate, over_rate, guard
 --                                                     it may not run now
 --   waits_for_signal, waits_for_callback              an outside event has not come
 --   waits_for_jobs, parent_failed                     jobs have to succeed first

@@ -2,6 +2,7 @@
 create or replace function errand_internal.explain_job(job errand.job) returns table (code text, detail text, hint text)
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
+    rate errand.key_rate;
     is_callback constant boolean := coalesce(starts_with(job.parked_for, 'signal:callback/'), false);
 begin
     if job.not_after <= now() then
@@ -10,7 +11,21 @@ begin
         hint := null;
         return next;
     end if;
-    if job.state = 'scheduled' and job.run_at > now() then
+    if job.state = 'scheduled' and job.run_at > now() and job.rate_key is not null
+        and exists (
+            select
+            from errand.rate_reservation as reserved
+            where reserved.rate_key = job.rate_key and reserved.start_at = job.run_at and reserved.job_id = job.id)
+    then
+        rate := errand_internal.rate_of(job.rate_key);
+        code := 'over_rate';
+        detail := format('over its rate: starts at %s, in %s s', job.run_at,
+                ceil(extract(epoch from job.run_at - now())))
+            || format('; %s allows %s within %s', rate.rate_key, rate.allowed, rate.per);
+        hint := format(
+            'select errand.set_key_rate(%L, %L, %s, %s)', rate.rate_key, rate.per, rate.allowed * 2, rate.burst);
+        return next;
+    elsif job.state = 'scheduled' and job.run_at > now() then
         code := case when job.attempts is null then 'not_due' else 'retry_later' end;
         detail := format('it is due at %s', job.run_at)
             || case when isfinite(job.run_at)

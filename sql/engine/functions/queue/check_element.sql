@@ -6,7 +6,7 @@
 create or replace function errand_internal.check_element(
     kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int, unique_key text,
     not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], subject text, options jsonb,
-    context text
+    rate_key text, context text
 ) returns boolean
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -15,7 +15,7 @@ begin
     perform errand_internal.check_time(run_at, context);
     perform errand_internal.check_options(
         run_at, not_after, unique_key, coalesce(on_conflict, 'keep'), limit_key, guard, tags, subject, options,
-        context);
+        context, rate_key);
     return true;
 end
 $$;

@@ -8,7 +8,7 @@ language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     allowed text[] := array[
         'kind', 'payload', 'queue', 'run_at', 'priority', 'max_attempts', 'unique_key', 'not_after', 'on_conflict',
-        'limit_key', 'guard', 'tags', 'subject', 'options', 'follow',
+        'limit_key', 'rate_key', 'guard', 'tags', 'subject', 'options', 'follow',
         'kind_defaults', 'after', 'after_elements', 'if_parent_fails'];
     are_good boolean;
     element record;

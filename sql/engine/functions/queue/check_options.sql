@@ -7,7 +7,8 @@
 -- Raises ER422 for an option out of bounds or with an unknown name, ER404 for a guard that is not registered.
 create or replace function errand_internal.check_options(
     run_at timestamptz, not_after timestamptz, unique_key text, on_conflict text, limit_key text, guard text,
-    tags text[], subject text, options jsonb, context text default 'enqueue'
+    tags text[], subject text, options jsonb, context text default 'enqueue',
+    rate_key text default null
 ) returns void
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -31,6 +32,9 @@ begin
     elsif length(limit_key) not between 1 and 500 or limit_key like '%*' then
         raise exception '%: limit_key: expected 1 to 500 characters without an asterisk at the end, got %',
             context, quote_literal(left(limit_key, 120)) using errcode = 'ER422';
+    elsif length(rate_key) not between 1 and 500 or rate_key like '%*' then
+        raise exception '%: rate_key: expected 1 to 500 characters without an asterisk at the end, got %',
+            context, quote_literal(left(rate_key, 120)) using errcode = 'ER422';
     elsif cardinality(tags) > 20 or length(array_to_string(tags, '', '')) > 1000 or array_position(tags, null) > 0
         or array_ndims(tags) > 1
     then

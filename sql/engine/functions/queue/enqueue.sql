@@ -4,13 +4,14 @@
 --   select * from errand.enqueue('noop', run_at => now() + interval '1 hour', unique_key => 'hourly');
 --   select * from errand.enqueue('noop', unique_key => 'hourly', on_conflict => 'reschedule', run_at => now());
 --
--- Queue, priority, max_attempts and limit_key default to the values that a worker registered for the kind, else to
--- those of kind_defaults, as {"queue": "mail", "max_attempts": 3}, else to 'default', 2, 10 and none. run_at is at most
--- 10 years away. not_after is the latest start: after it the job is obsolete. guard is a name in errand.guard, called
--- before the job starts and again at its completion. limit_key: see errand.set_limit. subject is the user whose job it
--- is: people.erase cancels and blanks the jobs with that subject, and no others. options has what only the job's worker
--- reads, as {"traceparent": "00-…"}: errand_internal.check_options. With follow => true the job is the login's own,
--- which then may see it, wait for it and cancel it: errand.job, errand.ended, errand.cancel_own.
+-- Queue, priority, max_attempts, limit_key and rate_key default to the values that a worker registered for the kind,
+-- else to those of kind_defaults, as {"queue": "mail", "max_attempts": 3}, else to 'default', 2, 10 and none. run_at is
+-- at most 10 years away. not_after is the latest start: after it the job is obsolete. guard is a name in errand.guard,
+-- called before the job starts and again at its completion. limit_key: see errand.set_limit; rate_key: see
+-- errand.set_key_rate. subject is the user whose job it is: people.erase cancels and blanks the jobs with that subject,
+-- and no others. options has what only the job's worker reads, as {"traceparent": "00-…"}:
+-- errand_internal.check_options. With follow => true the job is the login's own, which then may see it, wait for it and
+-- cancel it: errand.job, errand.ended, errand.cancel_own.
 --
 -- after has the ids of up to 1,000 jobs that have to succeed first: until then the job is parked. If one of them fails
 -- for good, is cancelled or becomes obsolete, if_parent_fails says what becomes of the job:
@@ -52,6 +53,7 @@ create or replace function errand.enqueue(
     kind_defaults jsonb default null,
     after bigint[] default null,
     if_parent_fails text default 'wait',
+    rate_key text default null,
     out job_id bigint,
     out inserted boolean,
     out state text
@@ -81,7 +83,7 @@ begin
     if bytes is not null and on_conflict = 'keep' and not follow and if_parent_fails = 'wait'
         and num_nonnulls(
             enqueue.run_at, enqueue.unique_key, not_after, enqueue.limit_key, enqueue.guard, tags, enqueue.subject,
-            enqueue.options, after) = 0
+            enqueue.options, after, enqueue.rate_key) = 0
     then
         insert into errand.job (queue, kind, payload, state, queue_position, priority, max_attempts)
         select
@@ -90,10 +92,11 @@ begin
             coalesce(enqueue.max_attempts, defaults.max_attempts, 10)
         from (values (enqueue.kind)) as asked (name)
         left join errand.kind as defaults on defaults.name = asked.name
-        where defaults.limit_key is null and (kind_defaults is null or defaults.name is not null)
+        where defaults.limit_key is null and defaults.rate_key is null
+            and (kind_defaults is null or defaults.name is not null)
             and (defaults.untaken_since is null or errand_internal.tell_untaken(asked.name, defaults.untaken_since))
         returning id, true, job.state into job_id, inserted, state;
-        -- Else the kind has a limit, or no row yet.
+        -- Else the kind has a limit or a rate, or no row yet.
         if found then
             -- As errand_internal.wake, without its call while no worker sleeps.
             if pg_sequence_last_value('errand.wake_flag') = 2 then
@@ -107,6 +110,7 @@ begin
     from errand_internal.insert_job(
         enqueue.kind, enqueue.payload, enqueue.queue, enqueue.run_at, enqueue.priority, enqueue.max_attempts,
         enqueue.unique_key, not_after, on_conflict, enqueue.limit_key, enqueue.guard, tags, enqueue.subject,
-        enqueue.options, case when follow then session_user::text end, kind_defaults, null, after, if_parent_fails);
+        enqueue.options, case when follow then session_user::text end, kind_defaults, null, after, if_parent_fails,
+        rate_key => enqueue.rate_key);
 end
 $$;

@@ -21,7 +21,7 @@ begin
             from jsonb_to_record(element.value) as job(
                 kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int,
                 unique_key text, not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[],
-                subject text, options jsonb, follow boolean, kind_defaults jsonb);
+                subject text, options jsonb, follow boolean, kind_defaults jsonb, rate_key text);
         exception
             when data_exception then
                 perform errand_internal.refuse_element(jobs);
@@ -30,14 +30,14 @@ begin
         perform errand_internal.check_element(
             asked.kind, asked.payload, asked.queue, asked.run_at, asked.priority, asked.max_attempts, asked.unique_key,
             asked.not_after, asked.on_conflict, asked.limit_key, asked.guard, asked.tags, asked.subject,
-            asked.options, format('enqueue_many: jobs[%s]', element.ordinality));
+            asked.options, asked.rate_key, format('enqueue_many: jobs[%s]', element.ordinality));
         return query
         select element.ordinality::int, one.job_id, one.inserted, one.state
         from errand_internal.insert_job(
             asked.kind, coalesce(asked.payload, '{}'), asked.queue, asked.run_at, asked.priority, asked.max_attempts,
             asked.unique_key, asked.not_after, coalesce(asked.on_conflict, 'keep'), asked.limit_key, asked.guard,
             asked.tags, asked.subject, asked.options, case when asked.follow then session_user::text end,
-            asked.kind_defaults, given_id => ids[element.ordinality]) as one;
+            asked.kind_defaults, given_id => ids[element.ordinality], rate_key => asked.rate_key) as one;
     end loop;
 end
 $$;

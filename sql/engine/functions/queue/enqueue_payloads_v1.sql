@@ -25,6 +25,7 @@ declare
     urgency smallint;
     tries smallint;
     limited text;
+    rated text;
     ids bigint[];
 begin
     perform errand_internal.check_job(
@@ -44,15 +45,17 @@ begin
         coalesce(enqueue_payloads_v1.queue, defaults.queue, 'default'),
         coalesce(enqueue_payloads_v1.priority, defaults.priority, 2),
         coalesce(enqueue_payloads_v1.max_attempts, defaults.max_attempts, 10),
-        defaults.limit_key
-    into target, urgency, tries, limited
+        defaults.limit_key, defaults.rate_key
+    into target, urgency, tries, limited, rated
     from errand_internal.kind_defaults(enqueue_payloads_v1.kind, enqueue_payloads_v1.kind_defaults) as defaults;
     perform pg_current_xact_id();
     with added as (
-        insert into errand.job (queue, kind, payload, run_at, state, queue_position, priority, max_attempts, limit_key)
+        insert into errand.job (
+            queue, kind, payload, run_at, state, queue_position, priority, max_attempts, limit_key, rate_key)
         select
             target, enqueue_payloads_v1.kind, case when pg_column_size(payload) <= 2000 then payload end, due, initial,
-            case when initial = 'available' then nextval('errand.job_position') end, urgency, tries, limited
+            case when initial = 'available' then nextval('errand.job_position') end, urgency, tries, limited,
+            rated
         from unnest(payloads) as payload
         returning id
     )

@@ -6,8 +6,8 @@ create or replace function errand_internal.insert_job(
     kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int, unique_key text,
     not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], subject text, options jsonb,
     owner text, kind_defaults jsonb, token text default null, after bigint[] default null,
-    if_parent_fails text default 'wait', given_id bigint default null, out job_id bigint, out inserted boolean,
-    out state text
+    if_parent_fails text default 'wait', given_id bigint default null, rate_key text default null,
+    out job_id bigint, out inserted boolean, out state text
 )
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -24,11 +24,12 @@ begin
     end if;
     if on_conflict is distinct from 'keep'
         or num_nonnulls(
-            not_after, insert_job.limit_key, insert_job.guard, tags, insert_job.subject, insert_job.options) > 0
+            not_after, insert_job.limit_key, insert_job.guard, tags, insert_job.subject, insert_job.options,
+            insert_job.rate_key) > 0
     then
         perform errand_internal.check_options(
             insert_job.run_at, not_after, insert_job.unique_key, on_conflict, insert_job.limit_key, insert_job.guard,
-            tags, insert_job.subject, insert_job.options);
+            tags, insert_job.subject, insert_job.options, rate_key => insert_job.rate_key);
     end if;
     if after is not null or if_parent_fails is distinct from 'wait' then
         flow := errand_internal.check_parents('enqueue', after, if_parent_fails);
@@ -46,6 +47,7 @@ begin
     wanted.unique_key := insert_job.unique_key;
     wanted.not_after := nullif(insert_job.not_after, 'infinity');
     wanted.limit_key := coalesce(insert_job.limit_key, defaults.limit_key);
+    wanted.rate_key := coalesce(insert_job.rate_key, defaults.rate_key);
     wanted.guard := insert_job.guard;
     wanted.tags := nullif(insert_job.tags[:], '{}');
     wanted.subject := insert_job.subject;
@@ -63,13 +65,13 @@ begin
     loop
         insert into errand.job (
             id, queue, kind, payload, run_at, state, queue_position, priority, max_attempts, unique_key, not_after,
-            limit_key, guard, tags, subject, options, parked_for)
+            limit_key, rate_key, guard, tags, subject, options, parked_for)
         values (
             coalesce(given_id, nextval('errand.job_id_seq')), wanted.queue, wanted.kind,
             case when not is_large then insert_job.payload end, wanted.run_at, wanted.state,
             case when wanted.state = 'available' then nextval('errand.job_position') end, wanted.priority,
-            wanted.max_attempts, wanted.unique_key, wanted.not_after, wanted.limit_key, wanted.guard, wanted.tags,
-            wanted.subject, wanted.options, wanted.parked_for)
+            wanted.max_attempts, wanted.unique_key, wanted.not_after, wanted.limit_key, wanted.rate_key, wanted.guard,
+            wanted.tags, wanted.subject, wanted.options, wanted.parked_for)
         on conflict (unique_key) where unique_key is not null do nothing
         returning id, true, job.state into job_id, inserted, state;
         if found then

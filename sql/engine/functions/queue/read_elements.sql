@@ -3,7 +3,8 @@
 -- Raises as errand.enqueue_many does.
 create or replace function errand_internal.read_elements(jobs jsonb) returns table (
     ordinal bigint, kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int,
-    unique_key text, not_after timestamptz, limit_key text, guard text, tags text[], subject text, options jsonb)
+    unique_key text, not_after timestamptz, limit_key text, rate_key text, guard text, tags text[], subject text,
+    options jsonb)
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 begin
@@ -12,7 +13,8 @@ begin
         job.ordinal, job.kind, coalesce(job.payload, '{}'), coalesce(job.queue, defaults.queue, 'default'),
         coalesce(job.run_at, now()), coalesce(job.priority, defaults.priority, 2),
         coalesce(job.max_attempts, defaults.max_attempts, 10), job.unique_key, nullif(job.not_after, 'infinity'),
-        coalesce(job.limit_key, defaults.limit_key), job.guard, nullif(job.tags[:], '{}'), job.subject,
+        coalesce(job.limit_key, defaults.limit_key), coalesce(job.rate_key, defaults.rate_key), job.guard,
+        nullif(job.tags[:], '{}'), job.subject,
         case
             when job.follow or job.options is not null then errand_internal.stored_options(
                 job.options, case when job.follow then session_user::text end)
@@ -21,10 +23,10 @@ begin
         jsonb_to_recordset(jobs) as (
             kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int, unique_key text,
             not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], subject text,
-            options jsonb, follow boolean, kind_defaults jsonb)
+            options jsonb, follow boolean, kind_defaults jsonb, rate_key text)
     ) with ordinality as job(
         kind, payload, queue, run_at, priority, max_attempts, unique_key, not_after, on_conflict, limit_key, guard,
-        tags, subject, options, follow, kind_defaults, ordinal)
+        tags, subject, options, follow, kind_defaults, rate_key, ordinal)
     -- Lateral with an offset: only a nested loop can do that, and it keeps the order of the elements.
     left join lateral (
         select *
@@ -51,10 +53,11 @@ begin
         and (job.max_attempts between 1 and 1000) is not false
         and (length(job.unique_key) between 1 and 500) is not false
         and (length(job.limit_key) between 1 and 500 and job.limit_key not like '%*') is not false
+        and (length(job.rate_key) between 1 and 500 and job.rate_key not like '%*') is not false
         and num_nonnulls(job.not_after, job.on_conflict, job.guard, job.tags, job.subject, job.options) = 0
         or errand_internal.check_element(
             job.kind, job.payload, job.queue, job.run_at, job.priority, job.max_attempts, job.unique_key, job.not_after,
-            job.on_conflict, job.limit_key, job.guard, job.tags, job.subject, job.options,
+            job.on_conflict, job.limit_key, job.guard, job.tags, job.subject, job.options, job.rate_key,
             format('enqueue_many: jobs[%s]', job.ordinal));
 exception
     when data_exception then

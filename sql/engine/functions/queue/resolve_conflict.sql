@@ -23,7 +23,8 @@ begin
         set queue = wanted.queue, kind = wanted.kind, payload = wanted.payload, run_at = wanted.run_at,
             state = wanted.state, queue_position = case when wanted.state = 'available' then job.queue_position end,
             priority = wanted.priority, attempt = 0, crashes = 0, max_attempts = wanted.max_attempts,
-            not_after = wanted.not_after, limit_key = wanted.limit_key, guard = wanted.guard, tags = wanted.tags,
+            not_after = wanted.not_after, limit_key = wanted.limit_key, rate_key = wanted.rate_key,
+            guard = wanted.guard, tags = wanted.tags,
             subject = wanted.subject, options = wanted.options, parked_for = wanted.parked_for
         where unique_key = wanted.unique_key and job.state <> 'running'
         returning id, job.state into job_id, state;

@@ -95,7 +95,7 @@ begin
         exists (select from errand.limit),
         case
             when exists (select from errand.circuit where opened_at is not null)
-                or exists (select from errand.kind where limit_key is not null)
+                or exists (select from errand.kind where limit_key is not null or rate_key is not null)
             then errand_internal.checked_kinds()
         end,
         exists (select from errand.job where crashes >= 1 and state = 'available' and job.queue = claim_v1.queue),

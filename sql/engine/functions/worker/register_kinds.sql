@@ -1,7 +1,7 @@
 -- register_kinds: registers the kinds of a worker, with the defaults of errand.enqueue for them.
 --
 -- kinds is an array of {name, app, queue, max_attempts, priority, is_whole, max_running, circuits, keep_ended_s,
--- keep_failed_s, retry_delays_s, retry_jitter, on_failure}. Without is_whole all after it stay as they are. A
+-- keep_failed_s, retry_delays_s, retry_jitter, on_failure, rate_key}. Without is_whole all after it stay as they are. A
 -- max_running that has changed sets the limit of the kind. A limit that an operator has set since then stays until the
 -- program changes max_running.
 --
@@ -21,7 +21,7 @@ begin
             jsonb_to_record(element) as kind(
                 name text, app text, queue text, max_attempts smallint, priority smallint, is_whole boolean,
                 max_running int, circuits text[], keep_ended_s double precision, keep_failed_s double precision,
-                retry_delays_s double precision[], retry_jitter real, on_failure text)
+                retry_delays_s double precision[], retry_jitter real, on_failure text, rate_key text)
         order by kind.name
     loop
         if least(given.keep_ended_s, given.keep_failed_s) < 86400 then
@@ -64,27 +64,28 @@ begin
             existing.retry_delays := delays;
             existing.retry_jitter := given.retry_jitter;
             existing.on_failure := given.on_failure;
+            existing.rate_key := given.rate_key;
         end if;
         insert into errand.kind as old (
             name, app, queue, max_attempts, priority, max_running, limit_key, circuits, keep_ended, keep_failed,
-            retry_delays, retry_jitter, on_failure)
+            retry_delays, retry_jitter, on_failure, rate_key)
         values (
             given.name, given.app, given.queue, given.max_attempts, given.priority, existing.max_running,
             existing.limit_key, existing.circuits, existing.keep_ended, existing.keep_failed, existing.retry_delays,
-            existing.retry_jitter, existing.on_failure)
+            existing.retry_jitter, existing.on_failure, existing.rate_key)
         on conflict on constraint kind_pkey do update
         set app = excluded.app, queue = excluded.queue, max_attempts = excluded.max_attempts,
             priority = excluded.priority, max_running = excluded.max_running, limit_key = excluded.limit_key,
             circuits = excluded.circuits, keep_ended = excluded.keep_ended, keep_failed = excluded.keep_failed,
             retry_delays = excluded.retry_delays, retry_jitter = excluded.retry_jitter,
-            on_failure = excluded.on_failure,
+            on_failure = excluded.on_failure, rate_key = excluded.rate_key,
             registered_at = now(), registered_by = excluded.registered_by
         where (old.app, old.queue, old.max_attempts, old.priority, old.max_running, old.circuits, old.keep_ended,
-            old.keep_failed, old.retry_delays, old.retry_jitter, old.on_failure)
+            old.keep_failed, old.retry_delays, old.retry_jitter, old.on_failure, old.rate_key)
             is distinct from (
                 excluded.app, excluded.queue, excluded.max_attempts, excluded.priority, excluded.max_running,
                 excluded.circuits, excluded.keep_ended, excluded.keep_failed, excluded.retry_delays,
-                excluded.retry_jitter, excluded.on_failure);
+                excluded.retry_jitter, excluded.on_failure, excluded.rate_key);
     end loop;
 end
 $$;

@@ -1,14 +1,15 @@
 -- trim_claim: of the rows that a claim has locked, returns those that it may take, in their order.
 --
 -- Jobs that are claimed only to start at once, beyond begin_now of them, are left for a later claim (rest = 'slots'):
--- those on their last attempt, of a crash, or with the slot of a limit. So is everything beyond 16 MiB of payloads as
--- text (rest = 'more'). A job whose payload alone is longer, or can't be written as text, moves to errand.failed: no
--- worker could receive it.
+-- those on their last attempt, of a crash, with the slot of a limit, or with a rate. So is everything beyond 16 MiB of
+-- payloads as text (rest = 'more'). A job whose payload alone is longer, or can't be written as text, moves to
+-- errand.failed: no worker could receive it.
 create or replace function errand_internal.trim_claim(picked tid[], begin_now int, out fit tid[], out rest text)
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     most constant int := 16777216;
     is_bounded constant boolean := exists (select from errand.limit);
+    is_rated constant boolean := exists (select from errand.key_rate);
     existing errand.job;
     begins_at_once boolean;
     bytes bigint := 0;
@@ -18,6 +19,7 @@ begin
     for index in 1..cardinality(picked) loop
         select * into existing from errand.job where ctid = picked[index];
         begins_at_once := existing.crashes > 0 or existing.attempt + 1 >= existing.max_attempts
+            or is_rated and existing.rate_key is not null
             or is_bounded and exists (
                 select
                 from errand.limit_slot as slot
