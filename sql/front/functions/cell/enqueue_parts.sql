@@ -16,7 +16,8 @@ begin
     -- The cell explains what is wrong with an argument that is no array of objects.
     if jsonb_typeof(jobs) is distinct from 'array' or nullif(current_setting('errand.cell', true), '') is not null
         or nullif(current_setting('errand.routing_key', true), '') is not null
-        or not jobs @? '$[*] ? (exists (@.unique_key) || exists (@.limit_key) || exists (@.tags) || exists (@.after))'
+        or not jobs @? '$[*] ? (exists (@.unique_key) || exists (@.limit_key) || exists (@.rate_key)
+            || exists (@.tags) || exists (@.after))'
         or jobs @? 'strict $[*] ? (@.type() != "object")'
     then
         return query
@@ -33,9 +34,10 @@ begin
             where jsonb_typeof(id) = 'number'
             having count(*) > 0
             union
-            select errand_front.route(value ->> 'unique_key', value ->> 'limit_key', null)
+            select errand_front.route(
+                value ->> 'unique_key', value ->> 'limit_key', null, rate_key => value ->> 'rate_key')
             from jsonb_array_elements(jobs)
-            where value ?| '{unique_key,limit_key}') as named;
+            where value ?| '{unique_key,limit_key,rate_key}') as named;
         if cardinality(partitions) > 1 then
             raise exception 'enqueue_many: expected jobs and keys of one cell, as some wait for others, got of several'
                 using errcode = 'ER422',
@@ -51,7 +53,8 @@ begin
     end if;
     with element as (
         select value, ordinality,
-            coalesce(value ->> 'unique_key', value ->> 'limit_key', value #>> '{tags,0}') as key
+            coalesce(
+                value ->> 'unique_key', value ->> 'limit_key', value ->> 'rate_key', value #>> '{tags,0}') as key
         from jsonb_array_elements(jobs) with ordinality
     ),
     placed as (
@@ -62,7 +65,7 @@ begin
                 -- A key that is moving to another cell: errand_front.route knows where it is.
                 when slot.was is not null then errand_front.route(
                     element.value ->> 'unique_key', element.value ->> 'limit_key',
-                    array[element.value #>> '{tags,0}'])
+                    array[element.value #>> '{tags,0}'], rate_key => element.value ->> 'rate_key')
                 else cell.partition
             end as partition
         from element
