@@ -28,6 +28,7 @@ public struct RecordedJob: Sendable {
     public let uniqueKey: String?
     public let notAfter: Timestamp?
     public let limitKey: String?
+    public let rateKey: String?
     public let guardName: String?
     public let tags: [String]
     public let traceparent: String?
@@ -76,7 +77,7 @@ extension RecordedJob {
                 """
                 select id, kind, queue, state, priority, attempt, max_attempts, created_at, run_at, payload, output,
                     reason, array(select one ->> 'error' from jsonb_array_elements(attempts) as one where one ? 'error'),
-                    unique_key, not_after, limit_key, guard, coalesce(tags, '{}'),
+                    unique_key, not_after, limit_key, rate_key, guard, coalesce(tags, '{}'),
                     options ->> 'traceparent', subject, parked_for,
                     progress::float8, progress_message, coalesce(log, '{}'), coalesce(payload = $3, false)
                 from errand.jobs
@@ -86,19 +87,21 @@ extension RecordedJob {
         ).map { row in
             let (
                 id, kind, queue, state, priority, attempt, maxAttempts, createdAt, runAt, payload, output, reason,
-                errors, uniqueKey, notAfter, limitKey, guardName, tags, traceparent, subject, parkedFor, progress,
-                message, log, isPayload
+                errors, uniqueKey, notAfter, limitKey, rateKey, guardName, tags, traceparent, subject, parkedFor,
+                progress, message, log, isPayload
             ) = try row.decode(
                 Int64.self, String.self, String.self, String.self, Int16.self, Int16.self, Int16.self, Timestamp.self,
                 Timestamp.self, JSONB.self, JSONB?.self, String?.self, [String].self, String?.self, Timestamp?.self,
-                String?.self, String?.self, [String].self, String?.self, String?.self, String?.self, Double?.self,
+                String?.self, String?.self, String?.self, [String].self, String?.self, String?.self, String?.self,
+                Double?.self,
                 String?.self, [String].self, Bool.self)
             let job = RecordedJob(
                 id: id, kind: JobKind(rawValue: kind), queue: queue, state: state, priority: Int(priority),
                 attempt: Int(attempt), maxAttempts: Int(maxAttempts), createdAt: createdAt, runAt: runAt,
                 payload: payload, output: output, reason: reason, errors: errors, uniqueKey: uniqueKey,
-                notAfter: notAfter, limitKey: limitKey, guardName: guardName, tags: tags, traceparent: traceparent,
-                subject: subject, parkedFor: parkedFor, progress: progress, message: message, log: log)
+                notAfter: notAfter, limitKey: limitKey, rateKey: rateKey, guardName: guardName, tags: tags,
+                traceparent: traceparent, subject: subject, parkedFor: parkedFor, progress: progress, message: message,
+                log: log)
             return (job, isPayload)
         }
     }

@@ -68,6 +68,7 @@ extension RecordedJob {
         compare("after", values.delay, delay)
         compare("notAfter", values.notAfter, notAfter)
         compare("limited", values.limitKey, limitKey)
+        compare("rated", values.rateKey, rateKey)
         compare("guarded", values.guardName, guardName)
         compare("tags", values.tags.isEmpty ? nil : values.tags, tags)
         compare("traceparent", values.forWorker.traceparent, traceparent)

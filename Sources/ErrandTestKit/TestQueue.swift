@@ -85,8 +85,9 @@ extension TestQueue {
     /// Advances time: jobs that would be due by then are available now.
     ///
     /// The database's clock can't be moved. Instead the queue's stored times are moved back by `time`: when waiting
-    /// jobs were enqueued, become due and become obsolete; retries; waits for signals; pauses of queues; open
-    /// circuits. Not moved are times in payloads and in your tables, ended jobs, schedules and their ticks, and rates.
+    /// jobs were enqueued, become due and become obsolete; retries; waits for signals; starts that rates of keys have
+    /// reserved; pauses of queues; open circuits. Not moved are times in payloads and in your tables, ended jobs,
+    /// schedules and their ticks, and rates of queues.
     public func advance(by time: Duration) async throws {
         let statements = [
             """
@@ -95,6 +96,8 @@ extension TestQueue {
                 started_at = started_at - $1
             """,
             "update errand.signal_wait set until = until - $1",
+            "update errand.rate_reservation set start_at = start_at - $1",
+            "update errand.rate_clock set tat = tat - extract(epoch from $1)",
             "update errand.queue set paused_at = paused_at - $1, paused_until = paused_until - $1",
             """
             update errand.circuit
@@ -114,6 +117,6 @@ extension TestQueue {
     func promote() async throws {
         try await database.execute("select errand_internal.promote(1000000, '-infinity')")
         try await database.execute("select errand_internal.release_parked(), errand_internal.release_waiting()")
-        try await database.execute("select errand_internal.check_children()")
+        try await database.execute("select errand_internal.check_children(), errand_internal.check_rates()")
     }
 }

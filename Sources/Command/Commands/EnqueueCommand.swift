@@ -54,6 +54,9 @@ struct EnqueueCommand: AsyncParsableCommand {
     @Option(name: .customLong("limit"), help: "The key of the limit that the job counts under (errand.set_limit).")
     var limitKey: String?
 
+    @Option(name: .customLong("rate"), help: "The key of the rate that the job starts under (errand.set_key_rate).")
+    var rateKey: String?
+
     @Option(name: .customLong("guard"), help: "A registered guard function that says whether the job is still wanted.")
     var guardName: String?
 
@@ -93,12 +96,12 @@ struct EnqueueCommand: AsyncParsableCommand {
                     from errand.enqueue(
                         $1, $2, $3, coalesce($13, now() + $14 * interval '1 microsecond'), $4::int4, $5::int4, $6,
                         coalesce($15, now() + $16 * interval '1 microsecond'), $7, $8, $9, $10, $12,
-                        jsonb_build_object('traceparent', $11::text), $17)
+                        jsonb_build_object('traceparent', $11::text), $17, rate_key => $18)
                     """,
                     [
                         kind, JSONB(payload), queue, priority, maxAttempts, uniqueKey, onConflict, limitKey, guardName,
                         tags, traceparent, subject,
-                    ] + Moment.parameters(at ?? delay) + Moment.parameters(notAfter) + [follow]))
+                    ] + Moment.parameters(at ?? delay) + Moment.parameters(notAfter) + [follow, rateKey]))
             let (id, inserted, state) = try rows[0].decode(Int64.self, Bool.self, String.self)
             await warnOfUnknownNames(on: connection)
             return Response(job_id: id, inserted: inserted, state: state)

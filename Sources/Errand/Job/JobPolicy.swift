@@ -1,4 +1,5 @@
-/// How the jobs of a kind run. An enqueue can choose another queue, priority, number of attempts and limit for its job.
+/// How the jobs of a kind run. An enqueue can choose another queue, priority, number of attempts, limit and rate for
+/// its job.
 public struct JobPolicy: Sendable, Hashable {
     /// The queue that jobs of the kind go to.
     public var queue: String
@@ -11,6 +12,9 @@ public struct JobPolicy: Sendable, Hashable {
     /// How many jobs of the kind run at once, over all workers; nil is no limit. A worker stores a changed number as
     /// the limit `kind/NAME` when it registers. Operators can change the limit at any time.
     public var limit: Int?
+    /// The key of the rate under which jobs of the kind start, over all workers; nil is none. Operators set rates with
+    /// `errand.set_key_rate`.
+    public var rateKey: String?
     /// The circuits of what jobs of the kind need: none is started while one of them is open.
     public var circuits: [String]
     /// How long ended jobs of the kind are kept.
@@ -24,6 +28,7 @@ public struct JobPolicy: Sendable, Hashable {
         deadline: Duration = .seconds(300),
         retry: RetryPolicy = .exponential(),
         limit: Int? = nil,
+        rateKey: String? = nil,
         circuits: [String] = [],
         retention: JobRetention = JobRetention(),
         memory: Int = 0
@@ -36,6 +41,7 @@ public struct JobPolicy: Sendable, Hashable {
         self.deadline = deadline
         self.retry = retry
         self.limit = limit
+        self.rateKey = rateKey
         self.circuits = circuits
         self.retention = retention
         self.memory = memory
@@ -48,7 +54,8 @@ extension JobPolicy {
     func kindDefaults(of kind: JobKind) throws -> JSONB? {
         let limitKey = limit.map { _ in "kind/\(kind.rawValue)" }
         let defaults = KindDefaults(
-            queue: queue, priority: priority, max_attempts: retry.attempts, limit_key: limitKey)
+            queue: queue, priority: priority, max_attempts: retry.attempts, limit_key: limitKey,
+            rate_key: rateKey)
         return defaults == .ofAll ? nil : try JSONB(encoding: defaults)
     }
 
@@ -57,8 +64,10 @@ extension JobPolicy {
         let priority: Int
         let max_attempts: Int
         let limit_key: String?
+        let rate_key: String?
 
-        static let ofAll = KindDefaults(queue: "default", priority: 2, max_attempts: 10, limit_key: nil)
+        static let ofAll = KindDefaults(
+            queue: "default", priority: 2, max_attempts: 10, limit_key: nil, rate_key: nil)
     }
 }
 

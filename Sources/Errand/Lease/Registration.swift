@@ -46,6 +46,7 @@ private struct KnownKind: Encodable {
     let priority: Int
     let is_whole = true
     let max_running: Int?
+    let rate_key: String?
     let circuits: [String]?
     let keep_ended_s: Double?
     let keep_failed_s: Double?
@@ -61,6 +62,7 @@ private struct KnownKind: Encodable {
         max_attempts = policy.retry.attempts
         priority = policy.priority
         max_running = policy.limit
+        rate_key = policy.rateKey
         circuits = policy.circuits.isEmpty ? nil : policy.circuits
         keep_ended_s = policy.retention.ended.map { Double($0.wholeMilliseconds) / 1000 }
         keep_failed_s = policy.retention.failed.map { Double($0.wholeMilliseconds) / 1000 }

@@ -14,6 +14,7 @@ public struct EnqueueOption: Sendable {
         package var delay: Duration?
         package var notAfter: Timestamp?
         package var limitKey: String?
+        package var rateKey: String?
         package var guardName: String?
         package var tags: [String] = []
         package var subject: String?
@@ -29,8 +30,8 @@ public struct EnqueueOption: Sendable {
 
         /// Whether an option is set that the short form of a bulk enqueue doesn't support.
         var needsWholeForm: Bool {
-            uniqueKey != nil || notAfter != nil || limitKey != nil || guardName != nil || !tags.isEmpty
-                || subject != nil || forWorker != WorkerOptions() || follow || !parents.isEmpty
+            uniqueKey != nil || notAfter != nil || limitKey != nil || rateKey != nil || guardName != nil
+                || !tags.isEmpty || subject != nil || forWorker != WorkerOptions() || follow || !parents.isEmpty
         }
     }
 
@@ -116,6 +117,10 @@ extension EnqueueOption {
     /// The key of the limit that the job counts under, up to 500 characters, instead of the kind's. Operators set
     /// limits with `errand.set_limit`.
     public static func limited(by key: String) -> Self { .init { $0.limitKey = key } }
+
+    /// The key of the rate that the job starts under, up to 500 characters, instead of the kind's. Operators set rates
+    /// with `errand.set_key_rate`.
+    public static func rated(by key: String) -> Self { .init { $0.rateKey = key } }
 
     /// A registered SQL function (`errand.put_guard`) says before the start and at the completion whether the
     /// job is still wanted.

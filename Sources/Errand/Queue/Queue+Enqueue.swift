@@ -35,7 +35,7 @@ extension Queue {
             select job_id, inserted, state
             from errand.enqueue(
                 $1, $2, $3, coalesce($4, now() + $5 * interval '1 microsecond'), $6::int4, $7::int4, $8, $9, $10, $11, $12,
-                $13, $14, $15, $16, $17, $18, $19)
+                $13, $14, $15, $16, $17, $18, $19, rate_key => $20)
             """,
             [
                 J.kind.rawValue, try JSONB(encoding: job), values.queue, values.runAt, values.delay?.wholeMicroseconds,
@@ -43,6 +43,7 @@ extension Queue {
                 values.limitKey, values.guardName, values.tags.isEmpty ? nil : values.tags, values.subject,
                 try values.options, values.follow, try J.policy.kindDefaults(of: J.kind),
                 values.parents.isEmpty ? nil : values.parents, values.ifParentFails.rawValue,
+                values.rateKey,
             ]
         ).prepared
     }

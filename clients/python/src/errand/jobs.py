@@ -60,6 +60,7 @@ class Request:
     follow: bool = False
     after: Sequence[int | Enqueued | Request] | None = None
     if_parent_fails: str | None = None
+    rate_key: str | None = None
 
     @classmethod
     def of(cls, kind: str | Handler, payload: Any, options: Mapping[str, Any]) -> Request:
@@ -99,6 +100,7 @@ class Request:
             "kind_defaults": ("jsonb", as_json(defaults) if defaults else None),
             "after": ("bigint[]", None if self.after is None else [parent_id(parent) for parent in self.after]),
             "if_parent_fails": ("text", self.if_parent_fails),
+            "rate_key": ("text", self.rate_key),
         }
         return {name: (type_, value) for name, (type_, value) in given.items() if value is not None}
 

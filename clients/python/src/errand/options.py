@@ -22,6 +22,7 @@ class EnqueueOptions(TypedDict, total=False):
     on_conflict: str
     not_after: datetime
     limit_key: str
+    rate_key: str
     guard: str
     tags: Sequence[str]
     subject: str

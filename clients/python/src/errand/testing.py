@@ -51,6 +51,8 @@ _ADVANCE = (
         started_at = started_at - %(time)s
     """,
     "update errand.signal_wait set until = until - %(time)s",
+    "update errand.rate_reservation set start_at = start_at - %(time)s",
+    "update errand.rate_clock set tat = tat - extract(epoch from %(time)s)",
     "update errand.queue set paused_at = paused_at - %(time)s, paused_until = paused_until - %(time)s",
     """
     update errand.circuit
@@ -162,7 +164,8 @@ class TestQueue:
             connection.execute(
                 """
                 truncate errand.job, errand.failed, errand.history, errand.limit_slot, errand.claim, errand.signal,
-                    errand.signal_wait, errand.signal_check, errand.flow_check, errand.step
+                    errand.signal_wait, errand.signal_check, errand.flow_check, errand.step,
+                    errand.rate_reservation, errand.rate_clock
                 """
             )
 
@@ -191,7 +194,7 @@ class TestQueue:
     def _promote(connection: psycopg.Connection) -> None:
         connection.execute("select errand_internal.promote(1000000, '-infinity')")
         connection.execute("select errand_internal.release_parked(), errand_internal.release_waiting()")
-        connection.execute("select errand_internal.check_children()")
+        connection.execute("select errand_internal.check_children(), errand_internal.check_rates()")
 
 
 def _move(connection: psycopg.Connection, time: timedelta) -> None:
