@@ -122,7 +122,7 @@ let package = Package(
             name: "ImageProcess", dependencies: ["CProcess", "CSandbox", "CVips", "ErrandImages"],
             swiftSettings: strict),
 
-        // Hashes and signatures, by the OpenSSL that libpq brings.
+        // Hashes, signatures and encryption, by the OpenSSL that libpq brings.
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: strict),
 
@@ -152,7 +152,8 @@ let package = Package(
         .target(
             name: "Errand",
             dependencies: [
-                "EngineSchema", "Postgres", "Waiting", .coreMetrics, .logging, .serviceLifecycle, .tracing,
+                "Cryptography", "EngineSchema", "Postgres", "Waiting", .coreMetrics, .logging, .serviceLifecycle,
+                .tracing,
             ],
             swiftSettings: strict),
         .target(

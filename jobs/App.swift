@@ -49,17 +49,23 @@ package struct AppServices: Sendable {
     let pushes: PushServices
     /// The most bytes of an original.
     let photoLimit: Int
+    /// What runs around the handlers.
+    let middleware: [any Middleware]
 
-    package init(store: any ObjectStore, images: ImageProcessPool, pushes: PushServices, photoLimit: Int = 200 << 20) {
+    package init(
+        store: any ObjectStore, images: ImageProcessPool, pushes: PushServices, photoLimit: Int = 200 << 20,
+        middleware: [any Middleware] = []
+    ) {
         self.store = store
         self.images = images
         self.pushes = pushes
         self.photoLimit = photoLimit
+        self.middleware = middleware
     }
 
     /// The handlers of all apps. A worker registers those of the apps that its database has.
     package var handlers: Handlers {
-        var handlers = Handlers()
+        var handlers = Handlers(middleware: middleware)
         for app in apps { handlers.add(app.handlers(self), of: app.name) }
         return handlers
     }

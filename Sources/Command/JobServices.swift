@@ -15,6 +15,7 @@ struct JobServices: Sendable {
     private let images: ImageProcessPool
     private let pushes: PushServices
     private let photoLimit: Int
+    private let middleware: [any Middleware]
     /// Nil if this process calls no endpoints.
     let endpoints: (any EndpointCaller)?
 
@@ -24,6 +25,7 @@ struct JobServices: Sendable {
         let processes = try environment.settings.value(.imageProcesses) { Int($0) }
         images = ImageProcessPool(.init(processes: processes), logger: environment.logger)
         photoLimit = try environment.settings.value(.imageLimit, parseBytes)
+        middleware = try environment.settings.payloadKeys().map { [PayloadEncryption($0)] } ?? []
         endpoints = try environment.settings.endpointCaller(environment.logger)
         pushes = try environment.settings.pushServices(environment.logger).measured
         // Gauges of each process, which show if one worker lacks the credentials.
@@ -36,7 +38,8 @@ struct JobServices: Sendable {
     func handlers(for cell: Cell) throws -> CellHandlers {
         let store = MeasuredStore(
             try environment.settings.objectStore(environment.storeIdentity(of: cell.configuration)))
-        let services = AppServices(store: store, images: images, pushes: pushes, photoLimit: photoLimit)
+        let services = AppServices(
+            store: store, images: images, pushes: pushes, photoLimit: photoLimit, middleware: middleware)
         return CellHandlers(all: services.handlers, store: store, images: images)
     }
 

@@ -22,11 +22,14 @@ final class SingleAttempt: Sendable {
     private static let timeout: Duration = .seconds(5)
 
     /// - Parameter deadline: replaces the deadline of the kind.
-    init<H: JobHandler>(_ handler: H, database: Database, deadline: Duration?, logger: Logger) {
+    init<H: JobHandler>(
+        _ handler: H, middleware: [any Middleware], database: Database, deadline: Duration?, logger: Logger
+    ) {
         environment = AttemptEnvironment(
-            database: database, handlers: Handlers([handler]), memory: AsyncSemaphore(permits: nil),
+            database: database, handlers: Handlers([handler], middleware: middleware),
+            memory: AsyncSemaphore(permits: nil),
             commits: FinishedCounts(), logger: logger)
-        entry = Handlers.entry(handler, deadline: deadline)
+        entry = Handlers.entry(handler, in: MiddlewareChain(middleware), deadline: deadline)
     }
 
     /// The result of an attempt.

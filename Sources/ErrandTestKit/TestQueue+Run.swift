@@ -28,7 +28,8 @@ extension TestQueue {
         try await database.execute(
             Statement("select errand_internal.register_kinds($1)", [try Handlers([handler]).known]))
         let enqueued = try await queue.enqueue(job, .all(options))
-        let single = SingleAttempt(handler, database: database, deadline: deadline, logger: logger)
+        let single = SingleAttempt(
+            handler, middleware: middleware, database: database, deadline: deadline, logger: logger)
         let report = try await single.run(job: enqueued.id, attempt: attempt, interruption: interruption)
         return HandlerRun(report)
     }

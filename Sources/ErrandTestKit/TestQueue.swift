@@ -19,7 +19,8 @@ public struct TestQueue: Sendable {
     public let database: Database
     /// How to reach the database, for other clients.
     public let configuration: PostgresConfiguration
-    let handlers: Handlers
+    package let handlers: Handlers
+    let middleware: [any Middleware]
     let worker: WorkerConfiguration
     let logger: Logger
 }
@@ -32,30 +33,34 @@ public struct TestQueue: Sendable {
 /// - Parameters:
 ///   - handlers: what ``TestQueue/drain(within:limit:)`` runs. The kind `noop` is always there.
 ///   - worker: the worker's settings. Its queues are ignored: it claims from all.
+///   - middleware: that of the queue and of the handlers.
 ///   - schema: scripts of your own; see ``withTestDatabase(connections:schema:logger:_:)``.
 ///   - logger: the logger of the worker and the handlers. Default: one for warnings and errors.
 ///   - body: the test.
 /// - Throws: what `body` throws; ``TestServerMissing`` if `ERRAND_TEST_DATABASE_URL` isn't set.
 public func withTestQueue<T: Sendable>(
-    _ handlers: [any JobHandler] = [], worker: WorkerConfiguration = WorkerConfiguration(), schema: [String] = [],
-    logger: Logger? = nil, _ body: (TestQueue) async throws -> T
+    _ handlers: [any JobHandler] = [], middleware: [any Middleware] = [],
+    worker: WorkerConfiguration = WorkerConfiguration(), schema: [String] = [], logger: Logger? = nil,
+    _ body: (TestQueue) async throws -> T
 ) async throws -> T {
     try await withTestQueue(
-        handlers, worker: worker, schema: TestSchema(scripts: schema), logger: logger, body)
+        handlers, middleware: middleware, worker: worker, schema: TestSchema(scripts: schema), logger: logger, body)
 }
 
 package func withTestQueue<T: Sendable>(
-    _ handlers: [any JobHandler] = [], worker: WorkerConfiguration = WorkerConfiguration(), schema: TestSchema,
-    logger: Logger? = nil, _ body: (TestQueue) async throws -> T
+    _ handlers: [any JobHandler] = [], middleware: [any Middleware] = [],
+    worker: WorkerConfiguration = WorkerConfiguration(), schema: TestSchema, logger: Logger? = nil,
+    _ body: (TestQueue) async throws -> T
 ) async throws -> T {
     let logger = logger ?? .test
     return try await withTestDatabase(schema: schema, logger: logger) { database, configuration in
-        let handlers = Handlers(handlers)
+        let handlers = Handlers(handlers, middleware: middleware)
         try await database.execute(Statement("select errand_internal.register_kinds($1)", [try handlers.known]))
         return try await body(
             TestQueue(
-                queue: Queue(database: database), database: database, configuration: configuration, handlers: handlers,
-                worker: worker, logger: logger))
+                queue: Queue(database: database, middleware: middleware), database: database,
+                configuration: configuration, handlers: handlers, middleware: middleware, worker: worker, logger: logger
+            ))
     }
 }
 

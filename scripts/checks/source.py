@@ -32,7 +32,7 @@ MODULES = {
     "Sources/Outbound": set(),
     "Sources/ErrandStorage": {"Cryptography", "Outbound"},
     "Sources/ErrandPush": {"Cryptography", "Outbound"},
-    "Sources/Errand": {"EngineSchema", "Postgres", "Waiting"},
+    "Sources/Errand": {"Cryptography", "EngineSchema", "Postgres", "Waiting"},
     "Sources/Endpoints": {"Cryptography", "Errand", "Outbound", "Postgres"},
     "Sources/TraceExport": {"Waiting"},
     "Sources/Web": {"Errand", "Postgres"},

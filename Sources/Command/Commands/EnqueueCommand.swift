@@ -1,4 +1,5 @@
 import ArgumentParser
+import Errand
 import Foundation
 import Postgres
 
@@ -72,6 +73,9 @@ struct EnqueueCommand: AsyncParsableCommand {
     @Flag(help: "The job is the login's own: it may see, wait for and cancel it (errand.job, errand.cancel_own).")
     var follow = false
 
+    @Flag(help: "Encrypt the payload, by the first key of ERRAND_PAYLOAD_KEYS.")
+    var encrypt = false
+
     @Flag(help: "Print {\"job_id\", \"inserted\", \"state\"}.")
     var json = false
 
@@ -88,7 +92,9 @@ struct EnqueueCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let response = try await Environment.load().withConnection { connection in
+        let environment = try Environment.load()
+        let payload = try storedPayload(environment.settings)
+        let response = try await environment.withConnection { connection in
             let rows = try await connection.query(
                 Statement(
                     """
@@ -99,7 +105,7 @@ struct EnqueueCommand: AsyncParsableCommand {
                         jsonb_build_object('traceparent', $11::text), $17, rate_key => $18)
                     """,
                     [
-                        kind, JSONB(payload), queue, priority, maxAttempts, uniqueKey, onConflict, limitKey, guardName,
+                        kind, payload, queue, priority, maxAttempts, uniqueKey, onConflict, limitKey, guardName,
                         tags, traceparent, subject,
                     ] + Moment.parameters(at ?? delay) + Moment.parameters(notAfter) + [follow, rateKey]))
             let (id, inserted, state) = try rows[0].decode(Int64.self, Bool.self, String.self)
@@ -112,6 +118,14 @@ struct EnqueueCommand: AsyncParsableCommand {
             print(response.job_id)
             if !response.inserted { writeError("errand: this job already had the key, and is \(response.state)") }
         }
+    }
+
+    private func storedPayload(_ settings: Settings) throws -> JSONB {
+        guard encrypt else { return JSONB(payload) }
+        guard let keys = try settings.payloadKeys() else {
+            throw ConfigurationError("--encrypt: expected keys in \(Setting.payloadKeys.variable), got none")
+        }
+        return try PayloadEncryption(keys).encode(JSONB(payload), of: JobKind(rawValue: kind))
     }
 
     /// Warns if no worker has ever registered this kind, or if none claims from this queue: the job waits until one

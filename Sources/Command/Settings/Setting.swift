@@ -144,6 +144,11 @@ extension Setting {
         expected: "name=whsec_…,… or a file of such lines", isSecret: true,
         "what signs jobs that are posted to endpoints; unset: they are left to other workers"
     ) { !$0.isEmpty }
+    // Hidden, because it may be the keys themselves. Checked where it is used.
+    static let payloadKeys = Setting(
+        "errand.payload.keys", "ERRAND_PAYLOAD_KEYS", nil, expected: "id=base64,… or a file of such lines",
+        isSecret: true, "the keys of encrypted payloads, the one that encrypts first"
+    ) { !$0.isEmpty }
     static let endpointAuthorities = Setting(
         "errand.endpoint.authorities", "ERRAND_ENDPOINT_AUTHORITIES", nil, expected: "a file of PEM certificates",
         "authorities to trust besides the system's, for private endpoints"
@@ -221,7 +226,8 @@ extension Setting {
         claimConnections, functionConnections,
         storageURL, storageAccessKey, storageSecretKey, storageSessionToken, push, apnsKey, apnsKeyID, apnsTeamID,
         apnsTopic, apnsServer, apnsAuthorities, fcmServiceAccount, fcmServer, fcmAuthorities, endpointSecrets,
-        endpointAuthorities, apiURL, imageProcesses, imageLimit, webAddress, webPage, webPasswords, webTokens,
+        endpointAuthorities, payloadKeys, apiURL, imageProcesses, imageLimit, webAddress, webPage, webPasswords,
+        webTokens,
         webProxyHeader, webProxyAddresses, apiAddress, apiConnections,
         logLevel, logFormat, logErrors, traceEndpoint, traceHeaders, serviceName,
     ]

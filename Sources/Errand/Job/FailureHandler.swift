@@ -38,21 +38,25 @@ extension JobKind {
 
 extension Handlers {
     /// The handler of the jobs that errand_internal.enqueue_on_failure enqueues.
-    static func failureEntry<H: FailureHandler>(_ handler: H) -> Entry {
+    static func failureEntry<H: FailureHandler>(_ handler: H, in middleware: MiddlewareChain) -> Entry {
         let policy = H.Payload.policy
         let own = JobPolicy(
             queue: policy.queue, priority: policy.priority, deadline: policy.deadline, retry: policy.retry,
             retention: policy.retention)
-        return Entry(policy: own) { job, context in
-            let stored: StoredFailure
-            let payload: H.Payload
-            do {
-                stored = try StoredFailure(job.payload)
-                payload = try H.Payload(payload: stored.payload)
-            } catch {
-                throw UnfitPayload(kind: job.kind, error)
+        let kind = H.Payload.kind.failed
+        /// The payload of the failed job is stored as that job has it.
+        @Sendable func decoded(_ stored: JSONB) throws -> (H.Payload, JobFailure) {
+            let whole: StoredFailure
+            do { whole = try StoredFailure(stored) } catch { throw UnfitPayload(kind: kind, error) }
+            return (try middleware.decoded(H.Payload.self, from: whole.payload, in: kind), whole.failure)
+        }
+        return Entry(policy: own) { payload in
+            _ = try decoded(payload)
+        } run: { job, context in
+            try await middleware.run(context) {
+                let (payload, failure) = try decoded(job.payload)
+                return try await handler.failed(payload, failure, in: context)
             }
-            return try await handler.failed(payload, stored.failure, in: context)
         }
     }
 }

@@ -10,22 +10,30 @@ public struct Handlers: Sendable {
         package var app: String?
         /// The kind of the job that each failure of one of this kind enqueues.
         var onFailure: JobKind?
+        /// Decodes a stored payload as a run does. Throws what fails a job for good.
+        package let check: @Sendable (JSONB) throws -> Void
         package let run: @Sendable (ClaimedJob, JobContext) async throws -> Outcome
 
         package init(
-            policy: JobPolicy, run: @escaping @Sendable (ClaimedJob, JobContext) async throws -> Outcome
+            policy: JobPolicy, check: @escaping @Sendable (JSONB) throws -> Void = { _ in },
+            run: @escaping @Sendable (ClaimedJob, JobContext) async throws -> Outcome
         ) {
             self.policy = policy
+            self.check = check
             self.run = run
         }
     }
 
     package private(set) var entries: [JobKind: Entry] = [:]
+    private let middleware: MiddlewareChain
 
     /// The built-in kind `noop` is always included.
     ///
-    /// - Parameter handlers: at most one for each kind.
-    public init(_ handlers: [any JobHandler] = []) {
+    /// - Parameters:
+    ///   - handlers: at most one for each kind.
+    ///   - middleware: what runs around each of them, outermost first. Not around SQL functions and endpoints.
+    public init(_ handlers: [any JobHandler] = [], middleware: [any Middleware] = []) {
+        self.middleware = MiddlewareChain(middleware)
         add(NoopHandler())
         for handler in handlers { add(handler) }
     }
@@ -33,10 +41,10 @@ public struct Handlers: Sendable {
     /// Adds a handler. A kind has one handler: the last one added replaces earlier ones.
     public mutating func add(_ handler: some JobHandler) {
         let kind = Self.kind(of: handler)
-        entries[kind] = Self.entry(handler)
+        entries[kind] = Self.entry(handler, in: middleware)
         guard let handler = handler as? any FailureHandler else { return }
         entries[kind]?.onFailure = kind.failed
-        entries[kind.failed] = Self.failureEntry(handler)
+        entries[kind.failed] = Self.failureEntry(handler, in: middleware)
     }
 
     /// Adds the handlers of an app.
@@ -55,17 +63,17 @@ public struct Handlers: Sendable {
     private static func kind<H: JobHandler>(of handler: H) -> JobKind { H.Payload.kind }
 
     /// The type-erased handler. A `deadline` replaces that of its kind.
-    package static func entry<H: JobHandler>(_ handler: H, deadline: Duration? = nil) -> Entry {
+    package static func entry<H: JobHandler>(
+        _ handler: H, in middleware: MiddlewareChain = MiddlewareChain(), deadline: Duration? = nil
+    ) -> Entry {
         var policy = H.Payload.policy
         policy.deadline = deadline ?? policy.deadline
-        return Entry(policy: policy) { job, context in
-            let payload: H.Payload
-            do {
-                payload = try H.Payload(payload: job.payload)
-            } catch {
-                throw UnfitPayload(kind: job.kind, error)
+        return Entry(policy: policy) { payload in
+            _ = try middleware.decoded(H.Payload.self, from: payload)
+        } run: { job, context in
+            try await middleware.run(context) {
+                try await handler.run(middleware.decoded(H.Payload.self, from: job.payload, in: job.kind), in: context)
             }
-            return try await handler.run(payload, in: context)
         }
     }
 }
@@ -74,14 +82,4 @@ public struct Handlers: Sendable {
 @resultBuilder
 public enum HandlersBuilder {
     public static func buildBlock(_ handlers: any JobHandler...) -> [any JobHandler] { handlers }
-}
-
-/// A payload that doesn't match its kind. A retry would fail again.
-struct UnfitPayload: ClassifiedError, CustomStringConvertible {
-    let description: String
-    var isPermanent: Bool { true }
-
-    init(kind: JobKind, _ error: any Error) {
-        description = "payload does not fit \(kind): \(error.decodingText(of: "payload"))"
-    }
 }

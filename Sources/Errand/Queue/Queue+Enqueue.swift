@@ -18,7 +18,7 @@ extension Queue {
     ///   is taken if the option asks for an error. An `EncodingError` if the job has no JSON form.
     @discardableResult
     public func enqueue<J: Job>(_ job: J, _ options: EnqueueOption...) async throws -> Enqueued {
-        try Self.enqueued(await database.query(Self.enqueueOne(job, EnqueueOption.values(of: options))))
+        try Self.enqueued(await database.query(enqueueOne(job, EnqueueOption.values(of: options))))
     }
 
     /// Enqueues one job in the caller's transaction: it exists if and when that commits. Throws as above.
@@ -26,10 +26,10 @@ extension Queue {
     public func enqueue<J: Job>(
         _ job: J, in transaction: Transaction, _ options: EnqueueOption...
     ) async throws -> Enqueued {
-        try Self.enqueued(await transaction.query(Self.enqueueOne(job, EnqueueOption.values(of: options))))
+        try Self.enqueued(await transaction.query(enqueueOne(job, EnqueueOption.values(of: options))))
     }
 
-    private static func enqueueOne<J: Job>(_ job: J, _ values: EnqueueOption.Values) throws -> Statement {
+    private func enqueueOne<J: Job>(_ job: J, _ values: EnqueueOption.Values) throws -> Statement {
         Statement(
             """
             select job_id, inserted, state
@@ -38,7 +38,8 @@ extension Queue {
                 $13, $14, $15, $16, $17, $18, $19, rate_key => $20)
             """,
             [
-                J.kind.rawValue, try JSONB(encoding: job), values.queue, values.runAt, values.delay?.wholeMicroseconds,
+                J.kind.rawValue, try middleware.encoded(job), values.queue, values.runAt,
+                values.delay?.wholeMicroseconds,
                 values.priority, values.maxAttempts, values.uniqueKey, values.notAfter, values.onConflict.rawValue,
                 values.limitKey, values.guardName, values.tags.isEmpty ? nil : values.tags, values.subject,
                 try values.options, values.follow, try J.policy.kindDefaults(of: J.kind),

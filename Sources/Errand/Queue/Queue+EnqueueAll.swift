@@ -14,7 +14,7 @@ extension Queue {
     @discardableResult
     public func enqueue<J: Job>(all jobs: [J], _ options: EnqueueOption...) async throws -> [Int64] {
         let values = EnqueueOption.values(of: options)
-        return try await database.transaction { try await Self.enqueueAll(jobs, values, in: $0) }
+        return try await database.transaction { try await enqueueAll(jobs, values, in: $0) }
     }
 
     /// Enqueues many jobs of one kind in the caller's transaction: they exist if and when that commits.
@@ -22,10 +22,10 @@ extension Queue {
     public func enqueue<J: Job>(
         all jobs: [J], in transaction: Transaction, _ options: EnqueueOption...
     ) async throws -> [Int64] {
-        try await Self.enqueueAll(jobs, EnqueueOption.values(of: options), in: transaction)
+        try await enqueueAll(jobs, EnqueueOption.values(of: options), in: transaction)
     }
 
-    private static func enqueueAll<J: Job>(
+    private func enqueueAll<J: Job>(
         _ jobs: [J], _ values: EnqueueOption.Values, in transaction: Transaction
     ) async throws -> [Int64] {
         precondition(values.uniqueKey == nil, "unique: a key names one job; enqueue these one by one")
@@ -36,7 +36,7 @@ extension Queue {
         var next = try takeBatch(of: &rest)
         while !next.isEmpty {
             let batch = next
-            async let batchIDs = enqueue(batch, of: J.kind, defaults, values, in: transaction)
+            async let batchIDs = Self.enqueue(batch, of: J.kind, defaults, values, in: transaction)
             // The next batch is encoded while the server works on this one. An encoding error is thrown only after this
             // batch is done.
             let encoded = Result { try takeBatch(of: &rest) }
@@ -47,11 +47,11 @@ extension Queue {
     }
 
     /// As many jobs as one statement takes; empty if none is left.
-    private static func takeBatch(of jobs: inout ArraySlice<some Job>) throws -> [JSONB] {
+    private func takeBatch(of jobs: inout ArraySlice<some Job>) throws -> [JSONB] {
         var batch: [JSONB] = []
         var bytes = 0
         while batch.count < 10_000, let job = jobs.first {
-            let payload = try JSONB(encoding: job)
+            let payload = try middleware.encoded(job)
             bytes += payload.bytes.count
             if !batch.isEmpty, bytes > 8 << 20 { break }
             batch.append(payload)

@@ -14,9 +14,12 @@ public struct Queue: Sendable {
     let database: Database
     /// Of all copies of the queue.
     let follower: Follower
+    let middleware: MiddlewareChain
 
-    public init(database: Database) {
+    /// - Parameter middleware: what encodes the payloads, as the middleware of the workers decodes them.
+    public init(database: Database, middleware: [any Middleware] = []) {
         self.database = database
+        self.middleware = MiddlewareChain(middleware)
         follower = Follower(of: database)
     }
 }

@@ -21,15 +21,16 @@ public struct Worker: Service {
     ///   - configuration: queues, slots and limits.
     ///   - capacity: slots and memory shared with workers of other databases in this process; nil: all are its own.
     ///   - logger: for what the worker does and what fails.
+    ///   - middleware: what runs around each handler, outermost first.
     ///   - handlers: one for each kind of job that it runs.
     public init(
         database: Database, configuration: WorkerConfiguration = WorkerConfiguration(),
         sharing capacity: SharedCapacity? = nil, logger: Logger = Logger(label: "errand"),
-        @HandlersBuilder handlers: () -> [any JobHandler]
+        middleware: [any Middleware] = [], @HandlersBuilder handlers: () -> [any JobHandler]
     ) {
         self.init(
             database: database, configuration: configuration, sharing: capacity, logger: logger,
-            handlers: Handlers(handlers()))
+            handlers: Handlers(handlers(), middleware: middleware))
     }
 
     /// The same with handlers in a collection.

@@ -240,6 +240,13 @@ private struct SecretFixture: Sendable {
         // Hexadecimal digits are base64, too.
         let signing = Canary("ERRAND_ENDPOINT_SECRETS", String(digits.reversed()))
         right["ERRAND_ENDPOINT_SECRETS"] = "shop=whsec_\(signing.text)"
+        // Of the 44 characters of a key, the last two can't be any.
+        let payloadKey = Canary(
+            "ERRAND_PAYLOAD_KEYS",
+            String(
+                (UUID().uuidString + UUID().uuidString)
+                    .lowercased().replacing("-", with: "").prefix(42)))
+        right["ERRAND_PAYLOAD_KEYS"] = "k1=\(payloadKey.text)A="
         let header = Canary(of: "OTEL_EXPORTER_OTLP_HEADERS")
         right["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://127.0.0.1:9"
         right["OTEL_EXPORTER_OTLP_HEADERS"] = "authorization=\(header.percentEncoded)"
@@ -247,7 +254,8 @@ private struct SecretFixture: Sendable {
         right["ERRAND_CELL_URL"] = "postgresql://errand:\(cell.percentEncoded)@127.0.0.1:9/app"
         canaries =
             wrong + [
-                token, hash, signing, header, cell, password, Canary("STORAGE_ACCESS_KEY", server.accessKey),
+                token, hash, signing, payloadKey, header, cell, password,
+                Canary("STORAGE_ACCESS_KEY", server.accessKey),
                 Canary("STORAGE_SECRET_KEY", server.secretKey),
             ]
             // The first line is the same in every key.
