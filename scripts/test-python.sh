@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 scripts/need.sh build database test s3
 folder=.errand/python
 packages=(
-    asyncpg==0.32.0 Django==5.2.19 greenlet==3.5.6 mypy==2.4.1 opentelemetry-sdk==1.45.2 psycopg[binary]==3.3.9
+    asyncpg==0.32.0 cryptography==50.0.2 Django==5.2.19 greenlet==3.5.6 mypy==2.4.1 opentelemetry-sdk==1.45.2 psycopg[binary]==3.3.9
     pytest==9.2.0 SQLAlchemy==2.1.9)
 mkdir -p "$folder"
 if [ "$(cat "$folder/venv/packages" 2> /dev/null)" != "${packages[*]}" ]; then

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 import psycopg
-from errand import Context, Failure, Permanent, RetryAfter, Snooze, Stop, Wait, Worker
+from errand import Context, Failure, Middleware, Permanent, RetryAfter, Snooze, Stop, Wait, Worker
 
 worker = Worker(concurrency=4, poll=0.2, lease=float(os.environ.get("LEASE", "60")), grace=20)
 
@@ -216,3 +216,19 @@ def told(failure: Failure, context: Context) -> None:
     text = f"{failure.id} {failure.attempts} {failure.payload.text} {failure.error}"
     write(context, "insert into note values (%s)", text)
     raise Permanent("told is not told")
+
+
+class Wrapping(Middleware):
+    def encode(self, kind: str, payload: Any) -> Any:
+        return {"in": payload}
+
+    def decode(self, kind: str, payload: Any) -> Any:
+        return payload["in"]
+
+
+wrapped = Worker(middleware=[Wrapping()])
+
+
+@wrapped.job("echo_wrapped", queue="py")
+def echo_wrapped(payload: Any) -> Any:
+    return payload

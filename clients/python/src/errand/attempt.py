@@ -17,6 +17,7 @@ from .calls import Call, as_json, run, run_async
 from .errors import ErrandError
 from .handlers import Handler, Permanent, RetryAfter, Snooze, Stop, Wait
 from .jobs import Parent
+from .middleware import around, async_around
 from .steps import Steps
 from .transactions import Transactions
 
@@ -321,9 +322,7 @@ def _end_of(context: Context, end: Ended) -> Ended:
 def run_sync(handler: Handler, context: Context) -> Ended:
     """Runs a handler in this thread."""
     try:
-        payload = handler.decoded(context.job.payload)
-        value = handler.function(payload, context) if handler.takes_context else handler.function(payload)
-        end = returned(value)
+        end = returned(around(handler.middleware, context, lambda: handler.called(context.job.payload, context)))
     except BaseException as error:  # also SystemExit: it ends an attempt, not the worker
         end = raised(error, context)
         _tell(error, context, end)
@@ -335,10 +334,10 @@ async def run_coroutine(handler: Handler, context: Context) -> Ended:
     import asyncio
 
     try:
-        payload = handler.decoded(context.job.payload)
-        call = handler.function(payload, context) if handler.takes_context else handler.function(payload)
         async with asyncio.timeout(context.seconds_left):
-            end = returned(await call)
+            end = returned(
+                await async_around(
+                    handler.middleware, context, lambda: handler.called(context.job.payload, context)))
     except asyncio.CancelledError as error:
         end = Ended("release") if context._stop.is_set() else raised(error, context)
     except BaseException as error:

@@ -17,7 +17,8 @@ from .connections import PerLoop, connect, forked
 from .errors import JobFailed
 from .follower import Follower
 from .handlers import Handler
-from .jobs import EndedJob, Reason, Request, Schedule, Status, cancellation, many, signalled
+from .jobs import EndedJob, Reason, Request, Schedule, Status, cancellation, many, name_of, signalled
+from .middleware import Middleware, encoded
 from .options import EnqueueOptions, ScheduleOptions
 
 
@@ -65,10 +66,13 @@ class Errand:
 
     With a `connection` of psycopg, SQLAlchemy or Django a call is part of the transaction that it is in. Without one it
     commits by itself, on a connection that this object opens by its conninfo.
+
+    `middleware` encodes payloads as the workers' middleware decodes them.
     """
 
-    def __init__(self, conninfo: str = "") -> None:
+    def __init__(self, conninfo: str = "", middleware: Sequence[Middleware] = ()) -> None:
         self.conninfo = conninfo
+        self.middleware = middleware
         self._is_closed = False
         self._start()
         forked.add(self)
@@ -83,12 +87,13 @@ class Errand:
         self, kind: str | Handler, payload: Any = None, *, connection: Any = None, **options: Unpack[EnqueueOptions]
     ) -> Job:
         """Enqueues a job: errand.enqueue explains the options. Raises Invalid, TooLarge, NotFound or Conflict."""
-        [(id, inserted, state)] = self._run(Request.of(kind, payload, options).call, connection)
+        stored = encoded(self.middleware, name_of(kind), payload)
+        [(id, inserted, state)] = self._run(Request.of(kind, stored, options).call, connection)
         return Job(id, inserted, state, self)
 
     def enqueue_many(self, requests: Sequence[Request], *, connection: Any = None) -> list[Job]:
         """Enqueues up to 100,000 jobs in one statement, all or none."""
-        rows = self._run(many(requests), connection) if requests else []
+        rows = self._run(many(requests, self.middleware), connection) if requests else []
         return [Job(id, inserted, state, self) for id, inserted, state in rows]
 
     def job(self, id: int | None = None, *, unique_key: str | None = None, connection: Any = None) -> Status | None:
@@ -125,7 +130,8 @@ class Errand:
     ) -> str:
         """Creates or changes a schedule of one's own: errand.put_own_schedule explains the arguments. Returns created,
         changed or unchanged."""
-        [[response]] = self._run(Schedule.put(name, cron, kind, payload, options), connection)
+        stored = encoded(self.middleware, name_of(kind), payload)
+        [[response]] = self._run(Schedule.put(name, cron, kind, stored, options), connection)
         return str(response)
 
     def schedules(self, *, connection: Any = None) -> list[Schedule]:
@@ -219,8 +225,9 @@ class AsyncErrand:
     Without a connection, each event loop has one of its own.
     """
 
-    def __init__(self, conninfo: str = "") -> None:
+    def __init__(self, conninfo: str = "", middleware: Sequence[Middleware] = ()) -> None:
         self.conninfo = conninfo
+        self.middleware = middleware
         self._is_closed = False
         self._start()
         forked.add(self)
@@ -233,11 +240,12 @@ class AsyncErrand:
     async def enqueue(
         self, kind: str | Handler, payload: Any = None, *, connection: Any = None, **options: Unpack[EnqueueOptions]
     ) -> AsyncJob:
-        [(id, inserted, state)] = await self._run(Request.of(kind, payload, options).call, connection)
+        stored = encoded(self.middleware, name_of(kind), payload)
+        [(id, inserted, state)] = await self._run(Request.of(kind, stored, options).call, connection)
         return AsyncJob(id, inserted, state, self)
 
     async def enqueue_many(self, requests: Sequence[Request], *, connection: Any = None) -> list[AsyncJob]:
-        rows = await self._run(many(requests), connection) if requests else []
+        rows = await self._run(many(requests, self.middleware), connection) if requests else []
         return [AsyncJob(id, inserted, state, self) for id, inserted, state in rows]
 
     async def job(
@@ -268,7 +276,8 @@ class AsyncErrand:
         self, name: str, cron: str, kind: str | Handler, payload: Any = None, *, connection: Any = None,
         **options: Unpack[ScheduleOptions],
     ) -> str:
-        [[response]] = await self._run(Schedule.put(name, cron, kind, payload, options), connection)
+        stored = encoded(self.middleware, name_of(kind), payload)
+        [[response]] = await self._run(Schedule.put(name, cron, kind, stored, options), connection)
         return str(response)
 
     async def schedules(self, *, connection: Any = None) -> list[Schedule]:

@@ -6,11 +6,15 @@ import dataclasses
 import importlib
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
 from .jobs import Seconds, interval
+from .middleware import Middleware, decoded
+
+#: What an encrypted payload has, and no other.
+ENCRYPTED = "$enc"
 
 
 class Outcome(Exception):
@@ -90,6 +94,8 @@ class Handler:
     payload_type: Callable[..., Any] | None
     #: Whether it is told of failures of another kind's jobs: Worker.failed.
     is_for_failures: bool = False
+    #: What runs around it, outermost first: that of its worker.
+    middleware: Sequence[Middleware] = field(default=(), compare=False)
 
     @classmethod
     def of(
@@ -132,19 +138,35 @@ class Handler:
         """The kind of the jobs that are enqueued for failures of this one."""
         return f"{self.kind}.failed"
 
+    def called(self, payload: Any, context: Any) -> Any:
+        """What the function returns for a stored payload."""
+        payload = self.decoded(payload)
+        return self.function(payload, context) if self.takes_context else self.function(payload)
+
     def decoded(self, payload: Any) -> Any:
         """The payload as the function takes it. Raises Permanent for one that isn't such: it never will be."""
         if self.is_for_failures:
             return Failure(
                 payload["job_id"], payload["error"], payload["attempt"],
-                replace(self, is_for_failures=False).decoded(payload["payload"]),
+                replace(self, kind=payload["kind"], is_for_failures=False).decoded(payload["payload"]),
             )
+        payload = self.plain(payload)
         if self.payload_type is None:
             return payload
+        name = getattr(self.payload_type, "__name__", "another")
         try:
-            return self.payload_type(**payload)
-        except TypeError as error:
-            raise Permanent(f"payload: expected {getattr(self.payload_type, '__name__', 'another')}: {error}") from None
+            hook = getattr(self.payload_type, "from_payload", None)
+            return self.payload_type(**payload) if hook is None else hook(payload)
+        except (TypeError, ValueError, LookupError, AttributeError) as error:
+            what = "" if isinstance(error, TypeError) else f"{type(error).__name__}: "
+            raise Permanent(f"payload: expected {name}: {what}{error}") from None
+
+    def plain(self, payload: Any) -> Any:
+        """The payload as its enqueue had it."""
+        payload = decoded(self.middleware, self.kind, payload)
+        if isinstance(payload, dict) and ENCRYPTED in payload:
+            raise Permanent(f"payload of {self.kind} is encrypted: expected a worker with its keys, got one without")
+        return payload
 
 
 def imported(module: str, name: str) -> Handler:

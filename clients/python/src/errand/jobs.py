@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .calls import Call, Row, as_json, from_json
+from .middleware import Middleware, encoded
 from .tracing import present_trace
 
 if TYPE_CHECKING:
@@ -123,10 +124,13 @@ def parent_id(parent: int | Enqueued | Request) -> int:
     return parent if isinstance(parent, int) else parent.id
 
 
-def many(requests: Sequence[Request]) -> Call:
+def many(requests: Sequence[Request], middleware: Sequence[Middleware] = ()) -> Call:
     numbers = {id(request): number for number, request in enumerate(requests, 1)}
-    elements = as_json([_element(request, numbers) for request in requests])
-    return Call("errand.enqueue_many", "job_id, inserted, state", {"jobs": ("jsonb", elements)})
+    elements = [_element(request, numbers) for request in requests]
+    if middleware:
+        for element in elements:
+            element["payload"] = encoded(middleware, element["kind"], element["payload"])
+    return Call("errand.enqueue_many", "job_id, inserted, state", {"jobs": ("jsonb", as_json(elements))})
 
 
 def _element(request: Request, numbers: Mapping[int, int]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from .handlers import Handler
 from .jobs import Seconds, interval
+from .middleware import Middleware
 
 
 @dataclass
@@ -45,6 +46,8 @@ class Worker:
     port: int | None = None
     #: The address of that port: others than this machine's need another one, such as 0.0.0.0.
     host: str = "127.0.0.1"
+    #: What runs around each handler that it decorates, outermost first.
+    middleware: Sequence[Middleware] = ()
     handlers: dict[str, Handler] = field(default_factory=dict)
     _stop: threading.Event = field(default_factory=threading.Event)
 
@@ -69,6 +72,7 @@ class Worker:
             if kind in self.handlers:
                 raise ValueError(f"{kind}: expected one handler, got another: {function.__qualname__}")
             handler = Handler.of(function, kind, queue, max_attempts, priority, retry, deadline)
+            handler = replace(handler, middleware=self.middleware)
             self.handlers[kind] = handler
             return handler
 

@@ -1,0 +1,82 @@
+"""What is done around each job: a trace, a tenant, encrypted payloads."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .calls import as_json, from_json
+
+if TYPE_CHECKING:
+    from .attempt import Context
+
+
+class Middleware:
+    """Runs around each handler of a worker, and changes the payloads of a client and a worker.
+
+        class Timed(Middleware):
+            def run(self, context, next):
+                start = time.monotonic()
+                try:
+                    return next()
+                finally:
+                    print(context.job.kind, time.monotonic() - start)
+
+        worker = Worker(middleware=[Timed()])
+
+    A list of them has the outermost first. By default each runs the next one, and leaves payloads as they are.
+    """
+
+    def run(self, context: Context, next: Callable[[], Any]) -> Any:
+        """Runs around a handler that is no coroutine. `next` decodes the payload and calls the handler, or the next
+        middleware. What this returns or raises is what the handler did."""
+        return next()
+
+    async def async_run(self, context: Context, next: Callable[[], Awaitable[Any]]) -> Any:
+        """The same for an async handler."""
+        return await next()
+
+    def encode(self, kind: str, payload: Any) -> Any:
+        """The payload to store, as JSON has it, when a job is enqueued. The innermost of a list is asked first."""
+        return payload
+
+    def decode(self, kind: str, payload: Any) -> Any:
+        """The payload that `encode` got. The outermost of a list is asked first. It also gets payloads that were stored
+        without it, by SQL or an older program. What it raises, the attempt fails with: for good if that is Permanent.
+        """
+        return payload
+
+
+def encoded(chain: Sequence[Middleware], kind: str, payload: Any) -> Any:
+    """A payload as the chain has it stored."""
+    if not chain:
+        return payload
+    payload = from_json(as_json({} if payload is None else payload))
+    for middleware in reversed(chain):
+        payload = middleware.encode(kind, payload)
+    return payload
+
+
+def decoded(chain: Sequence[Middleware], kind: str, payload: Any) -> Any:
+    """A payload from what `encoded` has returned."""
+    for middleware in chain:
+        payload = middleware.decode(kind, payload)
+    return payload
+
+
+def around(chain: Sequence[Middleware], context: Context, call: Callable[[], Any]) -> Any:
+    """Calls a function with the chain around it."""
+    for middleware in reversed(chain):
+        call = _bound(middleware.run, context, call)
+    return call()
+
+
+async def async_around(chain: Sequence[Middleware], context: Context, call: Callable[[], Awaitable[Any]]) -> Any:
+    """The same for a coroutine."""
+    for middleware in reversed(chain):
+        call = _bound(middleware.async_run, context, call)
+    return await call()
+
+
+def _bound(run: Callable[[Context, Any], Any], context: Context, call: Any) -> Callable[[], Any]:
+    return lambda: run(context, call)
