@@ -11,6 +11,12 @@ struct DoctorCommand: AsyncParsableCommand {
             Run it before the process, on the same host, with its settings and as its user. It changes nothing except for a \
             file that it writes, reads and removes in the photo store. Takes some seconds.
 
+            errand doctor --deploy
+
+            decodes the payloads of all unfinished and failed jobs with this program's handlers, before it replaces another \
+            version. It needs the rights of errand_ops, locks nothing, and exits with 1 if a payload doesn't fit. \
+            A program of your own does the same by Handlers.readPayloads, or python -m errand doctor.
+
             FAIL: the process would not work here. warn: it would, but an operator should check. \
             Exits with the code of the first failed check: 69 if something is unreachable, 78 if something is configured \
             wrongly, otherwise 1. With warnings only it exits with 0, or with 1 if --strict is given.
@@ -21,6 +27,9 @@ struct DoctorCommand: AsyncParsableCommand {
         help: "What is to run here: run (worker, scheduler and web), worker, scheduler, web, api, ops or monitor.")
     var role = DoctorRole.run
 
+    @Flag(help: "Read the payloads of all unfinished and failed jobs, and check nothing else.")
+    var deploy = false
+
     @Flag(help: "Print a JSON array of {\"cell\", \"check\", \"result\", \"detail\", \"fix\"}.")
     var json = false
 
@@ -29,7 +38,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let diagnostics = Diagnostics(environment: try Environment.load(), role: role)
-        let findings = await diagnostics.findings()
+        let findings = deploy ? await diagnostics.payloadFindings() : await diagnostics.findings()
         try show(findings)
         if let first = findings.first(where: { $0.result == .failed }) { throw ExitCode(first.code) }
         if strict && findings.contains(where: { $0.result == .warning }) { throw ExitCode(Failure.failed) }
