@@ -1,4 +1,4 @@
-"""python -m errand worker MODULE[:NAME] …: runs the worker that a module defines."""
+"""python -m errand worker MODULE[:NAME] …: runs the worker that a module defines; doctor reads payloads for it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import psycopg
 
+from .doctor import read_payloads
 from .errors import ErrandError
 from .worker import Worker
 
@@ -37,22 +38,27 @@ def main(arguments: list[str] | None = None) -> int:
     logging.basicConfig(level=given.log, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     sys.path.insert(0, os.getcwd())
     try:
-        start(find(given.module), given)
+        return int(given.run(find(given.module), given))
     except Refused as refused:
         print(f"python -m errand: {refused}", file=sys.stderr)
         return refused.code
-    return 0
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = Parser(prog="python -m errand", description="Jobs on PostgreSQL")
-    commands = parser.add_subparsers(required=True, metavar="worker")
+    commands = parser.add_subparsers(required=True, metavar="{worker,doctor}")
     worker = commands.add_parser("worker", help="run the worker that a module defines")
-    worker.add_argument("module", help="MODULE, such as app.jobs; MODULE:NAME if it has several workers")
-    worker.add_argument(
-        "--conninfo", default=os.environ.get("DATABASE_URL", ""),
-        help="the database, as libpq takes it (default: $DATABASE_URL, which no list of processes shows)",
+    worker.set_defaults(run=start)
+    doctor = commands.add_parser(
+        "doctor", help="decode the payloads of unfinished and failed jobs, before a new version is deployed"
     )
+    doctor.set_defaults(run=check_payloads, log="WARNING")
+    for command in (worker, doctor):
+        command.add_argument("module", help="MODULE, such as app.jobs; MODULE:NAME if it has several workers")
+        command.add_argument(
+            "--conninfo", default=os.environ.get("DATABASE_URL", ""),
+            help="the database, as libpq takes it (default: $DATABASE_URL, which no list of processes shows)",
+        )
     worker.add_argument("--queues", help="the queues to pull from, with commas (default: those of the handlers)")
     worker.add_argument("--concurrency", type=int, help="how many handlers run at once (default: the worker's, 10)")
     worker.add_argument("--processes", action="store_true", help="run handlers in processes, not threads")
@@ -66,7 +72,19 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def start(worker: Worker, given: argparse.Namespace) -> None:
+def check_payloads(worker: Worker, given: argparse.Namespace) -> int:
+    """Prints what doesn't fit the worker's handlers, and returns 1 if there is any."""
+    try:
+        read, unreadable = read_payloads(given.conninfo, worker.handlers)
+    except (PermissionError, psycopg.Error) as error:
+        raise Refused(str(error).strip()) from None
+    for found in unreadable:
+        print(found)
+    print(f"{read} payloads read, {sum(found.jobs for found in unreadable)} don't fit")
+    return 1 if unreadable else 0
+
+
+def start(worker: Worker, given: argparse.Namespace) -> int:
     if given.queues:
         worker.queues = given.queues.split(",")
     if given.concurrency is not None:
@@ -95,6 +113,7 @@ def start(worker: Worker, given: argparse.Namespace) -> None:
         raise Refused(str(error).strip()) from None
     except OSError as error:
         raise Refused(f"port {worker.port} of {worker.host}: {error.strerror}") from None
+    return 0
 
 
 def find(path: str) -> Worker:
