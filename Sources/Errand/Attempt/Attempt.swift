@@ -7,6 +7,8 @@ package final class Attempt: Sendable {
     let entry: Handlers.Entry?
     let context: JobContext
     package let claimedAt: ContinuousClock.Instant
+    /// The key of the chunk that it gathers in; nil if it begins alone, as a job does that was running in a crash.
+    let chunkKey: String?
 
     package init(
         _ job: ClaimedJob, entry: Handlers.Entry?, context: JobContext, claimedAt: ContinuousClock.Instant
@@ -15,6 +17,7 @@ package final class Attempt: Sendable {
         self.entry = entry
         self.context = context
         self.claimedAt = claimedAt
+        chunkKey = job.crashes == 0 ? entry?.chunk?.key(job.payload) : nil
     }
 
     package var control: AttemptControl { context.control }
@@ -31,6 +34,10 @@ package final class Attempt: Sendable {
                 await completion(in: nil)
             }
         end.took = .now - start
+        if chunkKey != nil, let group = control.group {
+            group.ended(job.id)
+            end.together = group.size
+        }
         return end
     }
 
@@ -41,7 +48,9 @@ package final class Attempt: Sendable {
         }
         // What the handler has committed with its own writes is final, whatever it did after that.
         do {
-            let outcome = try await context.withMemory(entry.policy.memory) { try await entry.run(job, context) }
+            // That of a chunk is taken once for all of its jobs.
+            let memory = entry.chunk == nil ? entry.policy.memory : 0
+            let outcome = try await context.withMemory(memory) { try await entry.run(job, context) }
             return context.control.committed ?? Completion(outcome, of: job)
         } catch {
             span?.threw(error)

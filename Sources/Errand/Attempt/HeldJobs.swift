@@ -67,16 +67,22 @@ extension HeldJobs {
                 job, entry: registered[job.kind] ?? environment.handlers[job.kind],
                 context: JobContext(job: job, environment: environment, control: AttemptControl()), claimedAt: now)
         }
-        let (dispatchers, older) = state.withLock { state in
+        let (dispatchers, gathering, older) = state.withLock { state in
             state.reserve(jobs.count + ended.count - reserved)
             state.completions.add(ended)
             state.slots.claimed(jobs, beginsOnly: beginsOnly)
             // In one step, since an attempt may be removed from the running ones at any time.
             let older = running.insert(attempts)
-            return (state.slots.add(attempts), older)
+            return (state.slots.add(attempts), state.slots.takeGathering(), older)
         }
         if !jobs.isEmpty { watch.notifyBegun() }
         dispatch(dispatchers)
+        for chunk in gathering {
+            Task {
+                try? await Task.sleep(for: chunk.window)
+                dispatch(state.withLock { $0.slots.endGathering(chunk, at: .now) })
+            }
+        }
         return older
     }
 
@@ -84,14 +90,27 @@ extension HeldJobs {
     func dispatch(_ dispatchers: Int) {
         for _ in 0..<dispatchers {
             Task {
-                while let attempt = next() { run(attempt) }
+                while let next = next() {
+                    switch next {
+                    case .one(let attempt): run(attempt)
+                    case .chunk(let attempts): for attempt in attempts { run(attempt) }
+                    }
+                }
             }
         }
     }
 
-    /// The next attempt, which begins now; nil ends the dispatcher that asks.
-    private func next() -> Attempt? {
-        state.withLock { $0.slots.next(at: .now, runsAlone: runsAlone) }
+    private enum Next {
+        case one(Attempt)
+        case chunk([Attempt])
+    }
+
+    /// The next attempt or chunk, which begins now; nil ends the dispatcher that asks.
+    private func next() -> Next? {
+        state.withLock { state in
+            if let chunk = state.slots.nextChunk(at: .now, runsAlone: runsAlone) { return .chunk(chunk) }
+            return state.slots.next(at: .now, runsAlone: runsAlone).map(Next.one)
+        }
     }
 
     /// Begins the job that must run alone, if one waits and the worker holds no other job.

@@ -10,6 +10,7 @@ package final class AttemptControl: Sendable {
         var isCommitting = false
         var committed: Completion?
         var steps: [String: JSONB?]?
+        var group: ChunkGroup?
     }
 
     private let state = Mutex(State())
@@ -22,6 +23,16 @@ package final class AttemptControl: Sendable {
     var begunAt: ContinuousClock.Instant? { state.withLock(\.begunAt) }
 
     func begin(at now: ContinuousClock.Instant) { state.withLock { $0.begunAt = now } }
+
+    /// The chunk that it has begun with; nil for one that runs alone.
+    var group: ChunkGroup? { state.withLock(\.group) }
+
+    func begin(in group: ChunkGroup, at now: ContinuousClock.Instant) {
+        state.withLock { state in
+            state.group = group
+            state.begunAt = now
+        }
+    }
 
     /// Whether the handler's transaction completes the job, or has completed it. The transaction is fenced itself, so
     /// the attempt holds no lease any more, and the job may run again before the attempt's task has ended.

@@ -23,6 +23,8 @@ package struct Completion: Sendable {
     private(set) var wasSent = false
     /// From the start of the attempt to its end, by the worker's clock.
     package var took: Duration = .zero
+    /// How many jobs shared this time, in a chunk.
+    var together = 1
 
     /// The transaction of a handler that completed its job.
     struct Commit: Sendable {

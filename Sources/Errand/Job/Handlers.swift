@@ -10,6 +10,8 @@ public struct Handlers: Sendable {
         package var app: String?
         /// The kind of the job that each failure of one of this kind enqueues.
         var onFailure: JobKind?
+        /// How jobs of the kind are gathered; nil for most kinds, whose jobs run one by one.
+        var chunk: ChunkPlan?
         /// Decodes a stored payload as a run does. Throws what fails a job for good.
         package let check: @Sendable (JSONB) throws -> Void
         package let run: @Sendable (ClaimedJob, JobContext) async throws -> Outcome
@@ -41,7 +43,11 @@ public struct Handlers: Sendable {
     /// Adds a handler. A kind has one handler: the last one added replaces earlier ones.
     public mutating func add(_ handler: some JobHandler) {
         let kind = Self.kind(of: handler)
-        entries[kind] = Self.entry(handler, in: middleware)
+        if let handler = handler as? any ChunkHandler {
+            entries[kind] = Self.chunkEntry(handler, in: middleware)
+        } else {
+            entries[kind] = Self.entry(handler, in: middleware)
+        }
         guard let handler = handler as? any FailureHandler else { return }
         entries[kind]?.onFailure = kind.failed
         entries[kind.failed] = Self.failureEntry(handler, in: middleware)
