@@ -61,6 +61,7 @@ enum MetricHelp {
         "errand_horizon_transactions": "Transactions since the oldest snapshot that holds back vacuum.",
         "errand_jobs": "Jobs by queue and state.",
         "errand_kind_paused": "1 if the kind is paused.",
+        "errand_enqueues_refused_total": "Enqueues that inserted no job, by kind and reason.",
         "errand_kind_workers": "Live workers that can run a kind.",
         "errand_last_success_timestamp_seconds": "When a job of a kind last succeeded, in seconds since 1970.",
         "errand_maintenance_age_seconds": "Time since a maintenance task last ran.",

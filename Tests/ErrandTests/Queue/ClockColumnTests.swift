@@ -34,10 +34,12 @@ import Testing
         job_count.oldest_due_at queue.paused_until rate_reservation.start_at schedule.due_at schedule.ends_at
         schedule.next_tick schedule.starts_at
         schedule_plan.renew_at schedule_plan.ticks signal_wait.until
+        unique_period.until
         """,
         .ages: """
         action.done_at bulk.ended_at claim.claimed_at failed.finished_at finished_total.last_minute
         history.finished_at incoming.done_at job.created_at past_failure.finished_at progress.updated_at
+        refused_enqueue.refused_at refused_total.last_at
         schedule.changed_at signal.signalled_at tick.tick
         """,
         .isShown: """

@@ -136,7 +136,7 @@ import Testing
             for (option, state, message) in [
                 (
                     "on_conflict => 'drop'", "ER422",
-                    "on_conflict: expected keep, replace, reschedule or error, got 'drop'"
+                    "on_conflict: expected keep, replace, reschedule, merge, supersede or error, got 'drop'"
                 ),
                 ("on_conflict => 'replace'", "ER422", "on_conflict: expected a unique_key beside replace, got none"),
                 (

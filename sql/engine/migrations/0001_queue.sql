@@ -23,10 +23,11 @@ comment on sequence errand.followed_until is
     'Outside of transactions: somebody follows jobs until then, in seconds since 1970, and wants NOTIFY errand_ended';
 
 -- Columns of fixed width come first, so that rows carry no padding. No index names state, worker_id, attempt or
--- started_at: with half of each page free, a claim is a heap-only update and touches no index.
+-- started_at: with half of each page free, a claim is a heap-only update and touches no index. The claim of a job with
+-- a waiting_key also clears its unique_key, and pays for that alone.
 --
--- The options of an enqueue (not_after, limit_key, rate_key, guard, tags, subject, options) are null in a job without
--- them and then take no space: up to 72 columns share one null bitmap.
+-- The options of an enqueue (not_after, limit_key, rate_key, guard, tags, subject, options, waiting_key) are null in a
+-- job without them and then take no space: up to 72 columns share one null bitmap.
 --
 -- errand_internal.check_job keeps the bounds of what an enqueue sets, and every enqueue calls it. Checks of the table
 -- would run again at each claim, and the server would parse them for each statement: 1.5 us a job.
@@ -58,6 +59,7 @@ create table errand.job (
     tags text[],
     subject text,
     options jsonb,
+    waiting_key text,
     parked_for text,
     constraint job_pkey primary key (id)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 20000);
@@ -122,6 +124,8 @@ comment on column errand.job.subject is 'the user whose job it is: people.erase 
 comment on column errand.job.options is
     'what only its worker reads: errand_internal.check_options; owner is the login that follows it, token '
     'that of the HTTP API; after has the jobs that it waits for, if_parent_fails what it does if one fails';
+comment on column errand.job.waiting_key is
+    'the unique key that it has only while it waits: its claim clears unique_key; null = it has its key until it ends';
 comment on column errand.job.parked_for is
     'what a parked job waits for, as limit:KEY or job:ID: errand.park_reason';
 
@@ -179,6 +183,7 @@ create table errand.history (
     tags text[],
     subject text,
     options jsonb,
+    waiting_key text,
     constraint history_state check (state in ('succeeded', 'cancelled', 'obsolete'))
 ) partition by range (finished_at);
 
@@ -230,6 +235,7 @@ comment on column errand.history.subject is 'the user whose job it is; null = no
 comment on column errand.history.options is
     'what only its worker reads: errand_internal.check_options; owner is the login that follows it, token '
     'that of the HTTP API; after has the jobs that it has waited for';
+comment on column errand.history.waiting_key is 'its unique key, if it had that only while it waited';
 
 create table errand.history_default partition of errand.history default;
 alter table errand.history_default replica identity full;
@@ -260,6 +266,7 @@ create table errand.failed (
     tags text[],
     subject text,
     options jsonb,
+    waiting_key text,
     constraint failed_pkey primary key (id)
 );
 -- errand.failures, the newest; errand_internal.prune, the oldest.
@@ -298,6 +305,7 @@ comment on column errand.failed.subject is 'the user whose job it is; null = nob
 comment on column errand.failed.options is
     'what only its worker reads: errand_internal.check_options; owner is the login that follows it, token '
     'that of the HTTP API; after has the jobs that it has waited for';
+comment on column errand.failed.waiting_key is 'its unique key, if it had that only while it waited';
 
 create table errand.past_failure (
     job_id bigint not null,

@@ -337,6 +337,54 @@ comment on sequence errand.flows_begun is
 comment on sequence errand.flows_ended is
     'What flows_begun was when maintenance last found that no job waits: errand_internal.stop_flows';
 
+-- An enqueue with unique_for: errand_internal.take_period. Rows are locked in the order of the keys.
+create table errand.unique_period (
+    job_id bigint not null,
+    until timestamptz not null,
+    unique_key text not null,
+    subject text,
+    constraint unique_period_pkey primary key (unique_key)
+);
+-- errand_internal.prune, the oldest; errand_internal.erase_subject.
+create index unique_period_until_index on errand.unique_period (until);
+create index unique_period_subject_index on errand.unique_period (subject) where subject is not null;
+comment on table errand.unique_period is
+    'Unique keys that no other job gets for a time (errand.enqueue, unique_for), however long ended jobs stay';
+comment on column errand.unique_period.job_id is 'the job that was enqueued with the key';
+comment on column errand.unique_period.until is 'when the time ends: counted from the enqueue';
+comment on column errand.unique_period.unique_key is 'the key';
+comment on column errand.unique_period.subject is 'the user whose job it is; null = nobody''s';
+
+-- Refused enqueues only append here, so they wait for nobody: errand_internal.merge_refused.
+create table errand.refused_enqueue (
+    refused_at timestamptz not null default now(),
+    enqueues bigint not null,
+    is_merged boolean not null default false,
+    kind text not null,
+    reason text not null
+);
+alter table errand.refused_enqueue replica identity full;
+comment on table errand.refused_enqueue is
+    'Enqueues of the last hour that inserted no job: errand.refused_enqueues shows them';
+comment on column errand.refused_enqueue.refused_at is 'when; if is_merged, the minute';
+comment on column errand.refused_enqueue.enqueues is 'number of enqueues';
+comment on column errand.refused_enqueue.is_merged is 'whether the row is the sum of a minute';
+comment on column errand.refused_enqueue.kind is 'the kind';
+comment on column errand.refused_enqueue.reason is 'unique, period, running, replaced, rescheduled, merged or repeated';
+
+create table errand.refused_total (
+    last_at timestamptz not null,
+    enqueues bigint not null,
+    kind text not null,
+    reason text not null,
+    constraint refused_total_pkey primary key (kind, reason)
+);
+comment on table errand.refused_total is 'Enqueues of earlier hours that inserted no job, by kind and reason';
+comment on column errand.refused_total.last_at is 'the minute of the last one';
+comment on column errand.refused_total.enqueues is 'number of enqueues';
+comment on column errand.refused_total.kind is 'the kind';
+comment on column errand.refused_total.reason is 'as in errand.refused_enqueue';
+
 create table errand.callback_key (
     is_only boolean not null default true,
     key bytea not null,

@@ -31,7 +31,8 @@ select
         then (select message from errand.progress where job_id = either.id) end as progress_message,
     (select updated_at from errand.progress where job_id = either.id) as progress_at,
     case when (select errand_internal.sees_content())
-        then (select log from errand.progress where job_id = either.id) end as log
+        then (select log from errand.progress where job_id = either.id) end as log,
+    waiting_key
 from (
     select
         id, :request_columns, :attempt_columns, attempts, payload, payload_day, state, null::timestamptz as finished_at,
@@ -85,3 +86,5 @@ comment on column errand.jobs.progress is
 comment on column errand.jobs.progress_message is 'what the handler did then, in words; null for errand_monitor';
 comment on column errand.jobs.progress_at is 'when its handler last reported or logged';
 comment on column errand.jobs.log is 'the last log lines: at most 50, and 8 KB; null for errand_monitor';
+comment on column errand.jobs.waiting_key is
+    'the unique key that it has only while it waits: unique_key is null while it runs, and if another job has it';

@@ -58,6 +58,7 @@ begin
                 raise exception 'enqueue: Idempotency-Key: expected the kind and the payload of its first call, got '
                     'others' using errcode = 'ER422', hint = 'Each job has a key of its own.';
             end if;
+            insert into errand.refused_enqueue (kind, reason, enqueues) values (kind, 'repeated', 1);
             return;
         end if;
     end if;

@@ -36,7 +36,8 @@ begin
             from errand.job
             where job.queue = move_out_v1.queue and priority = level
                 and queue_position > case when level = after_priority then after_position else 0 end
-                and state = 'available' and unique_key is null and limit_key is null and rate_key is null
+                and state = 'available' and unique_key is null and waiting_key is null and limit_key is null
+                and rate_key is null
                 and (options ?| '{signal,after}') is not true
                 and not exists (select from unnest(awaited) as parent where parent = job.id)
                 -- No join: the planner might read all of errand.step for it.
@@ -57,7 +58,7 @@ begin
             select id
             from errand.job
             where job.queue = move_out_v1.queue and queue_position is null and state in ('scheduled', 'parked')
-                and unique_key is null and limit_key is null and rate_key is null
+                and unique_key is null and waiting_key is null and limit_key is null and rate_key is null
                 and (options ?| '{signal,after}') is not true and starts_with(parked_for, 'signal:') is not true
                 and not exists (select from unnest(awaited) as parent where parent = job.id)
                 and (select true from errand.step where job_id = job.id limit 1) is null

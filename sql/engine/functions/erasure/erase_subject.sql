@@ -15,6 +15,7 @@ declare
     changed bigint := 0;
     callbacks bigint;
     schedule text;
+    periods bigint;
 begin
     if exists (select from errand.outgoing cross join lateral unnest(jobs) as job where job.subject = $1) then
         raise exception 'erase: user_id: expected a user whose jobs are in this cell, got one with jobs on their way '
@@ -49,6 +50,10 @@ begin
         perform errand.drop_schedule(schedule);
         changed := changed + 1;
     end loop;
+    -- Keys outlive their jobs.
+    delete from errand.unique_period where unique_period.subject = $1;
+    get diagnostics periods = row_count;
+    changed := changed + periods;
     loop
         perform errand.cancel(array(select id from errand.job where subject = $1), $2);
         perform errand.discard(array(select id from errand.failed where subject = $1), $2);

@@ -48,7 +48,7 @@ begin
             context, asked.after || array(select job_ids[number] from unnest(asked.after_elements) as number),
             coalesce(asked.if_parent_fails, 'wait'), are_known => true);
         continue when flow is null
-            or not inserted[element.index] and asked.on_conflict is distinct from 'replace';
+            or not inserted[element.index] and (asked.on_conflict in ('replace', 'supersede')) is not true;
         if (flow #>> '{after,-1}')::bigint >= job_ids[element.index] and problem is null then
             problem := format(
                 '%s: after: expected jobs that are older than job %s, got job %s', context, job_ids[element.index],

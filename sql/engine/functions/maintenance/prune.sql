@@ -9,8 +9,9 @@
 -- stays while others wait for it. Failures of jobs that were
 -- retried or discarded stay for 7 days (the newest 5,000), actions of operators, bulk actions and where jobs were moved
 -- for a year. Totals of completed attempts stay for a year, or for 90 days if the queue is not their kind's. Circuits
--- that are up and unused stay for 30 days after their last failure. Signals stay for 7 days. The marks of workers that
--- have left stay for 7 days (the newest 100).
+-- that are up and unused stay for 30 days after their last failure, totals of enqueues that inserted nothing for 90
+-- days. Signals stay for 7 days. The marks of workers that have left stay for 7 days (the newest 100). Unique keys of
+-- errand.unique_period go once their time is over.
 --
 -- What another session has locked stays until the next call.
 create or replace function errand_internal.prune() returns int
@@ -213,6 +214,19 @@ begin
         where old.signalled_at < now() - keep_history * interval '1 day'
         order by old.id
         limit 10000
+        for update skip locked));
+    get diagnostics removed = row_count;
+    total := total + removed;
+    most := greatest(most, removed);
+    delete from errand.unique_period
+    where ctid = any (array(
+        select ctid from errand.unique_period where until < now() order by until limit 10000 for update skip locked));
+    get diagnostics removed = row_count;
+    total := total + removed;
+    most := greatest(most, removed);
+    delete from errand.refused_total
+    where ctid = any (array(
+        select ctid from errand.refused_total where last_at < now() - interval '90 days' limit 10000
         for update skip locked));
     get diagnostics removed = row_count;
     total := total + removed;

@@ -142,6 +142,9 @@ begin
                 where id = existing.id;
                 rescued := rescued + 1;
             end if;
+            if existing.waiting_key is not null then
+                perform errand_internal.regain_keys(array[existing.id]);
+            end if;
         end loop;
     end if;
     if followed <> '{}' then

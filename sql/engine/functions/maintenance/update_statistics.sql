@@ -60,6 +60,7 @@ begin
     perform errand_internal.note_untaken_kinds();
     perform errand_internal.count_missed_completions();
     perform errand_internal.merge_finished();
+    perform errand_internal.merge_refused();
     perform errand_internal.record_task(
         'statistics', began,
         case when percent < 100 then format('estimated from %s %% of the table', round(percent::numeric, 1)) end);

@@ -8,7 +8,8 @@ declare
     ended record;
     holder record;
 begin
-    select state, queue, kind, attempt, max_attempts, crashes, started_at, finished_at, unique_key, reason into ended
+    select state, queue, kind, attempt, max_attempts, crashes, started_at, finished_at, unique_key, waiting_key, reason
+    into ended
     from errand.jobs as existing
     where existing.id = explain_ended.job_id
     order by finished_at desc
@@ -39,7 +40,7 @@ begin
             then format('select errand.edit_job(%s, ''{…}'', reason => ''…''); ', explain_ended.job_id) else '' end
         || format('select * from errand.retry_job(%s, ''…'')', explain_ended.job_id) end;
     return next;
-    if ended.unique_key is not null and ended.state in ('failed', 'cancelled') then
+    if ended.unique_key is not null and ended.waiting_key is null and ended.state in ('failed', 'cancelled') then
         select id, state into holder
         from errand.job
         where unique_key = ended.unique_key and not errand_internal.is_expired(job);

@@ -15,7 +15,11 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 else format(
                     ' (%s), whose last heartbeat is %s s ago', worker.name,
                     round(extract(epoch from now() - worker.heartbeat_at)))
-            end),
+            end) || case
+                when job.waiting_key is not null and job.unique_key is null
+                    then format('; its unique key %s is free for a new job', quote_literal(job.waiting_key))
+                else ''
+            end,
         case
             when worker.id is null or worker.heartbeat_at + worker.lease <= now()
                 then 'Maintenance of any worker or scheduler rescues it within 5 minutes; does one run?'

@@ -129,6 +129,32 @@ begin
     ) as recent
     union all
     select
+        'enqueues', count(*) = 0,
+        coalesce(
+            'inserted nothing within 5 minutes: ' || errand_internal.first_names(array_agg(
+                format('%s %s times, beside %s jobs', kind, refused, inserted) order by refused desc, kind)),
+            'of no kind most insert nothing'),
+        case when count(*) > 0 then 'select * from errand.refused_enqueues' end
+    from (
+        select
+            kind, refused,
+            coalesce(
+                (
+                    select round(sum(rate.per_second) * 300)
+                    from errand.enqueue_rates() as rate
+                    where rate.kind = refusing.kind),
+                0) as inserted
+        from (
+            select kind, sum(lately) as refused
+            from errand.refused_enqueues
+            where reason in ('unique', 'period', 'running')
+            group by kind
+            having sum(lately) >= 100
+        ) as refusing
+    ) as counted
+    where refused > inserted
+    union all
+    select
         'circuits', count(*) filter (where opened_by <> 'ops') = 0,
         coalesce(
             errand_internal.first_names(array_agg(

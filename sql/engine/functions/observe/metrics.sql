@@ -185,6 +185,14 @@ begin
     from ended
     group by queue, kind
     union all
+    select
+        'errand_enqueues_refused_total', 'counter',
+        jsonb_build_object('kind', coalesce(kinds.label, 'other'), 'reason', refused.reason),
+        sum(refused.enqueues)::float8
+    from errand.refused_enqueues as refused
+    left join kinds on kinds.kind = refused.kind
+    group by coalesce(kinds.label, 'other'), refused.reason
+    union all
     select 'errand_workers', 'gauge', jsonb_build_object('version', version),
         count(*) filter (where not is_lost)::float8
     from errand.workers

@@ -28,12 +28,7 @@ begin
             if existing.options ? 'owner' then
                 followed := followed || job_id;
             end if;
-            if existing.state = 'running' then
-                existing.attempts := errand_internal.attempt_record(
-                    existing, (select name from errand.worker where id = existing.worker_id), 'cancelled', reason);
-                perform errand_internal.notify('errand_cancel', job_id::text);
-            end if;
-            perform errand_internal.move_to_history(existing, 'cancelled', null, reason);
+            perform errand_internal.move_to_cancelled(existing, reason);
         elsif job_id = any (locked) then
             -- It waited for another of these jobs, and was cancelled with it.
             was := 'parked';

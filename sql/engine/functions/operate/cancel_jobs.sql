@@ -9,12 +9,14 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
     followed bigint[];
+    keys text[];
 begin
     -- From here on no worker claims or completes these jobs.
-    select array_agg(id order by id), array_agg(state order by id), array_agg(id) filter (where options ? 'owner')
-    into ids, states, followed
+    select array_agg(id order by id), array_agg(state order by id), array_agg(id) filter (where options ? 'owner'),
+        array_agg(unique_key) filter (where unique_key is not null)
+    into ids, states, followed, keys
     from (
-        select job.id, job.state, job.options
+        select job.id, job.state, job.options, job.unique_key
         from errand.job
         where job.id = any (asked) and (wanted is null or job.state = wanted)
         -- In the order in which all sessions lock keys and jobs.
@@ -26,12 +28,15 @@ begin
     if followed is not null then
         perform errand_internal.tell_ended(followed, array_fill('cancelled'::text, array[cardinality(followed)]));
     end if;
+    if keys is not null then
+        perform errand_internal.end_periods(ids, keys);
+    end if;
     with ended as (
         delete from errand.job where id = any (cancel_jobs.ids) returning *
     )
     insert into errand.history (id, :request_columns, :attempt_columns, attempts, payload, payload_day, state, reason)
     select
-        id, :request_columns, :attempt_columns,
+        id, :request_head, coalesce(unique_key, waiting_key), :request_tail, :attempt_columns,
         case
             when state = 'running' then errand_internal.attempt_record(
                 ended, (select name from errand.worker where worker.id = ended.worker_id), 'cancelled',

@@ -15,6 +15,9 @@ begin
     order by finished_at desc
     -- As many as errand.failures shows.
     limit 5000;
+    perform errand_internal.end_periods(
+        locked,
+        array(select unique_key from errand.failed where id = any (locked) and unique_key is not null));
     with gone as (
         delete from errand.failed where id = any (locked) returning *
     )

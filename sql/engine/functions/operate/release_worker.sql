@@ -44,6 +44,7 @@ begin
         returning id
     )
     select coalesce(array_agg(id order by id), '{}') into released from back;
+    perform errand_internal.regain_keys(released);
     perform errand_internal.drop_claims(array[existing.id]);
     perform errand_internal.record_action(
         'release_worker', jsonb_build_object('worker_id', existing.id, 'worker', existing.name), release_worker.reason,

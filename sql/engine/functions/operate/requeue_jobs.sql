@@ -3,7 +3,8 @@
 -- due_at has an element for each id: when the job is to run. Null is now, or the job's own time if it was cancelled
 -- before that. Only failed and cancelled jobs are changed; other ids are ignored. A last moment that has passed is
 -- removed. The failures stay in errand.failures. Returns the ids. Raises ER409, with context in front, if an
--- unfinished job has the unique key of one of them; an expired one becomes obsolete. A job that waits for others waits
+-- unfinished job has the unique key of one of them; an expired one becomes obsolete. A job that has its key only while
+-- it waits comes back without it then: errand_internal.regain_keys. A job that waits for others waits
 -- for them again: errand_internal.begin_wait.
 create or replace function errand_internal.requeue_jobs(
     context text, ids bigint[], due_at timestamptz[]
@@ -13,6 +14,7 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     ended bigint[];
     back bigint[];
+    keyless bigint[];
     keys text[];
     taken bigint;
     one record;
@@ -60,33 +62,43 @@ begin
     old as (
         select either.*, coalesce(asked.due_at, greatest(either.own_time, now())) as due_at
         from (
-            select id, :request_columns, created_at, not_after, attempts, payload, null::timestamptz as own_time
+            select id, :request_columns, waiting_key, created_at, not_after, attempts, payload,
+                null::timestamptz as own_time
             from failed
             union all
             select
-                id, :request_columns, created_at, not_after, attempts,
+                id, :request_columns, waiting_key, created_at, not_after, attempts,
                 coalesce(payload, errand_internal.take_payload(payload_day, id)), run_at
             from cancelled) as either
         join unnest(requeue_jobs.ids, requeue_jobs.due_at) as asked(id, due_at) using (id)
         order by due_at, id
     ),
     placed as (
-        select *, case when due_at > now() then null else nextval('errand.job_position') end as queue_position from old
+        select
+            *, case when due_at > now() then null else nextval('errand.job_position') end as queue_position,
+            case when waiting_key is null then unique_key end as kept_key
+        from old
     ),
     added as (
         insert into errand.job (
-            id, :request_columns, created_at, attempts, payload, not_after, run_at, state, queue_position)
+            id, :request_columns, waiting_key, created_at, attempts, payload, not_after, run_at, state, queue_position)
         select
-            id, :request_columns, created_at, attempts, payload,
+            id, :request_head, kept_key, :request_tail, waiting_key, created_at, attempts, payload,
             case when not_after > greatest(due_at, now()) then not_after end, due_at,
             case when queue_position is null then 'scheduled' else 'available' end, queue_position
         from placed
         -- In one order for all sessions, as in errand.enqueue_many.
-        order by unique_key, queue_position
+        order by kept_key, queue_position
         on conflict (unique_key) where unique_key is not null do nothing
-        returning id
+        returning id, waiting_key
     )
-    select (select array_agg(id) from old), (select array_agg(id) from added) into ended, back;
+    select
+        (select array_agg(id) from old), array_agg(id), array_agg(id) filter (where waiting_key is not null)
+    into ended, back, keyless
+    from added;
+    if keyless is not null then
+        perform errand_internal.regain_keys(keyless);
+    end if;
     select min(id) into taken from unnest(ended) as id where id <> all (coalesce(back, '{}'));
     if taken is not null then
         raise exception '%: job %: expected its unique_key to be free, got another unfinished job with it', context,

@@ -37,13 +37,14 @@ begin
         with matching as (
             select
                 job.id, job.finished_at, job.run_at,
-                row_number() over (partition by coalesce(job.unique_key,
-                    job.id::text) order by job.finished_at desc) as nth
+                row_number() over (
+                    partition by coalesce(case when job.waiting_key is null then job.unique_key end, job.id::text)
+                    order by job.finished_at desc) as nth
             from errand.%I as job
-            where %s and %s and not exists (
+            where %s and %s and (job.waiting_key is not null or not exists (
                 select
                 from errand.job as live
-                where live.unique_key = job.unique_key and not errand_internal.is_expired(live))
+                where live.unique_key = job.unique_key and not errand_internal.is_expired(live)))
         ),
         placed as (
             select

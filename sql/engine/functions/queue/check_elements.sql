@@ -1,15 +1,18 @@
 -- check_elements: raises ER422 if the argument of errand.enqueue_many is not an array of objects with known names.
--- Returns whether some may have unique keys, whether some ask to change existing jobs, and whether some wait for
--- others.
+-- Returns whether some may have unique keys, whether some must be enqueued one by one, as they ask to change existing
+-- jobs or say how long they have their keys, and whether some wait for others.
 create or replace function errand_internal.check_elements(
     jobs jsonb, out have_keys boolean, out change_jobs boolean, out have_parents boolean
 )
 language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
 declare
-    allowed text[] := array[
+    usual constant text[] := array[
         'kind', 'payload', 'queue', 'run_at', 'priority', 'max_attempts', 'unique_key', 'not_after', 'on_conflict',
-        'limit_key', 'rate_key', 'guard', 'tags', 'subject', 'options', 'follow',
-        'kind_defaults', 'after', 'after_elements', 'if_parent_fails'];
+        'limit_key', 'rate_key', 'guard', 'tags', 'subject', 'options', 'follow', 'kind_defaults'];
+    -- Elements without them aren't searched for them.
+    of_flows constant text[] := '{after,after_elements,if_parent_fails}';
+    of_keys constant text[] := '{unique_for,unique_while,no_later_than}';
+    allowed constant text[] := usual || of_flows || of_keys;
     are_good boolean;
     element record;
 begin
@@ -21,11 +24,19 @@ begin
             using errcode = 'ER422', hint = 'Call it several times in one transaction.';
     end if;
     select
-        coalesce(bool_and(jsonb_typeof(value) = 'object' and value - allowed = '{}'), true),
+        coalesce(bool_and(jsonb_typeof(value) = 'object' and value - usual = '{}'), true),
         coalesce(bool_or(value ? 'unique_key'), false),
-        coalesce(bool_or(value ->> 'on_conflict' in ('replace', 'reschedule')), false),
-        coalesce(bool_or(value ?| '{after,after_elements,if_parent_fails}'), false)
+        coalesce(bool_or(value ->> 'on_conflict' in ('replace', 'reschedule', 'merge', 'supersede')), false),
+        false
     into are_good, have_keys, change_jobs, have_parents
+    from jsonb_array_elements(jobs);
+    if are_good then
+        return;
+    end if;
+    select
+        bool_and(jsonb_typeof(value) = 'object' and value - allowed = '{}'), bool_or(value ?| of_flows),
+        change_jobs or bool_or(value ?| of_keys)
+    into are_good, have_parents, change_jobs
     from jsonb_array_elements(jobs);
     if are_good then
         return;

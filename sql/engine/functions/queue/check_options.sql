@@ -14,8 +14,9 @@ language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     allowed constant text[] := '{traceparent}';
 begin
-    if on_conflict is null or on_conflict not in ('keep', 'replace', 'reschedule', 'error') then
-        raise exception '%: on_conflict: expected keep, replace, reschedule or error, got %',
+    if on_conflict is null or on_conflict not in ('keep', 'replace', 'reschedule', 'merge', 'supersede', 'error')
+    then
+        raise exception '%: on_conflict: expected keep, replace, reschedule, merge, supersede or error, got %',
             context, coalesce(quote_literal(left(on_conflict, 120)), 'null') using errcode = 'ER422';
     elsif on_conflict <> 'keep' and unique_key is null then
         raise exception '%: on_conflict: expected a unique_key beside %, got none', context, on_conflict

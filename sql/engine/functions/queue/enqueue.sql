@@ -3,6 +3,7 @@
 --   select * from errand.enqueue('image_compression', '{"photo": "6c1d…"}');
 --   select * from errand.enqueue('noop', run_at => now() + interval '1 hour', unique_key => 'hourly');
 --   select * from errand.enqueue('noop', unique_key => 'hourly', on_conflict => 'reschedule', run_at => now());
+--   select * from errand.enqueue('welcome_mail', '{"user": 7}', unique_key => 'welcome/7', unique_for => '1 day');
 --
 -- Queue, priority, max_attempts, limit_key and rate_key default to the values that a worker registered for the kind,
 -- else to those of kind_defaults, as {"queue": "mail", "max_attempts": 3}, else to 'default', 2, 10 and none. run_at is
@@ -24,14 +25,23 @@
 -- has passed becomes obsolete instead, and its key is free. on_conflict says more:
 --   keep        it stays as it is
 --   replace     it gets the arguments of this call and all attempts to spend; its id and its past attempts stay
---   reschedule  it moves to run_at (default: now), and keeps all else
+--   reschedule  it moves to run_at (default: now), and keeps all else. With no_later_than (up to 1 year) that is at
+--               most so long after its own enqueue, however often it is moved
+--   merge       its payload gets the fields, or the elements, of this one, and it keeps all else
+--   supersede   as replace; a running job is cancelled, and this one is inserted
 --   error       raises ER409
--- A running job stays as it is in any case: the returned state says so.
+-- Otherwise a running job stays as it is: the returned state says so.
+--
+-- unique_while says when a job has its key: unfinished (the default), or waiting: a worker that starts the job frees
+-- the key, and what is enqueued then is a new job. A job that waits again after that has the key unless another one has
+-- it by then. merge and no_later_than imply it. unique_for (up to 1 year) keeps the key for that time from the enqueue
+-- on, even once the job has ended, against calls with unique_for. It ends if the job is cancelled or discarded. If the
+-- job is no longer on record, its state is returned as ended.
 --
 -- A NOTICE tells that no live worker takes the kind, as maintenance has found within 10 s: the job is enqueued.
 --
--- Raises ER422, ER413 and ER404 as errand_internal.check_job, errand_internal.check_options and
--- errand_internal.check_parents do.
+-- Raises ER422, ER413 and ER404 as errand_internal.check_job, errand_internal.check_options,
+-- errand_internal.check_uniqueness, errand_internal.merged_payload and errand_internal.check_parents do.
 -- errand: for enqueuer, worker, ops
 -- errand: topic enqueue
 create or replace function errand.enqueue(
@@ -54,6 +64,9 @@ create or replace function errand.enqueue(
     after bigint[] default null,
     if_parent_fails text default 'wait',
     rate_key text default null,
+    unique_for interval default null,
+    unique_while text default null,
+    no_later_than interval default null,
     out job_id bigint,
     out inserted boolean,
     out state text
@@ -83,7 +96,7 @@ begin
     if bytes is not null and on_conflict = 'keep' and not follow and if_parent_fails = 'wait'
         and num_nonnulls(
             enqueue.run_at, enqueue.unique_key, not_after, enqueue.limit_key, enqueue.guard, tags, enqueue.subject,
-            enqueue.options, after, enqueue.rate_key) = 0
+            enqueue.options, after, enqueue.rate_key, unique_for, unique_while, no_later_than) = 0
     then
         insert into errand.job (queue, kind, payload, state, queue_position, priority, max_attempts)
         select
@@ -111,6 +124,7 @@ begin
         enqueue.kind, enqueue.payload, enqueue.queue, enqueue.run_at, enqueue.priority, enqueue.max_attempts,
         enqueue.unique_key, not_after, on_conflict, enqueue.limit_key, enqueue.guard, tags, enqueue.subject,
         enqueue.options, case when follow then session_user::text end, kind_defaults, null, after, if_parent_fails,
-        rate_key => enqueue.rate_key);
+        rate_key => enqueue.rate_key, unique_for => enqueue.unique_for, unique_while => enqueue.unique_while,
+        no_later_than => enqueue.no_later_than);
 end
 $$;

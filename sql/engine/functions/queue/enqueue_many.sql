@@ -9,10 +9,10 @@
 --   select * from errand.enqueue_many(
 --       '[{"kind": "noop"}, {"kind": "noop", "after_elements": [1], "if_parent_fails": "cancel"}]');
 --
--- Returns one row for each element, in order. If an element asks to replace or reschedule, or a key becomes free during
--- the call, all are enqueued one by one, at some 40 us each. Jobs whose limit has no room are parked at once. Raises as
--- errand.enqueue does, with the element's number; ER422 if jobs is no array, an element no object, a name unknown, or
--- an element of after_elements not before it.
+-- Returns one row for each element, in order. If an element asks to change an existing job or says how long its job has
+-- its key, or if a key becomes free during the call, all are enqueued one by one, at some 40 us each. Jobs whose limit
+-- has no room are parked at once. Raises as errand.enqueue does, with the element's number; ER422 if jobs is no array,
+-- an element no object, a name unknown, or an element of after_elements not before it.
 -- errand: for enqueuer, worker, ops
 -- errand: topic enqueue
 create or replace function errand.enqueue_many(jobs jsonb)
@@ -77,6 +77,7 @@ begin
             raise exception 'enqueue: unique_key: expected one that no unfinished job has, got that of job %', taken
                 using errcode = 'ER409', hint = 'The key is free again when that job has ended.';
         end if;
+        perform errand_internal.count_refused(jobs, ids);
     end if;
     if asked.have_parents then
         states := errand_internal.add_parents(

@@ -1,5 +1,5 @@
--- enqueue_one_by_one: for errand.enqueue_many if an element asks to replace or reschedule a job, or a key has become
--- free: enqueues one by one, in the order of their keys.
+-- enqueue_one_by_one: for errand.enqueue_many if an element asks to change an existing job or says how long its job has
+-- its key, or if a key has become free: enqueues one by one, in the order of their keys.
 create or replace function errand_internal.enqueue_one_by_one(jobs jsonb)
 returns table (ordinal int, job_id bigint, inserted boolean, state text)
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
@@ -21,7 +21,8 @@ begin
             from jsonb_to_record(element.value) as job(
                 kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int,
                 unique_key text, not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[],
-                subject text, options jsonb, follow boolean, kind_defaults jsonb, rate_key text);
+                subject text, options jsonb, follow boolean, kind_defaults jsonb, unique_for interval,
+                unique_while text, no_later_than interval, rate_key text);
         exception
             when data_exception then
                 perform errand_internal.refuse_element(jobs);
@@ -31,13 +32,20 @@ begin
             asked.kind, asked.payload, asked.queue, asked.run_at, asked.priority, asked.max_attempts, asked.unique_key,
             asked.not_after, asked.on_conflict, asked.limit_key, asked.guard, asked.tags, asked.subject,
             asked.options, asked.rate_key, format('enqueue_many: jobs[%s]', element.ordinality));
+        if num_nonnulls(asked.unique_for, asked.unique_while, asked.no_later_than) > 0 then
+            perform errand_internal.check_uniqueness(
+                asked.unique_key, asked.on_conflict, asked.unique_for, asked.unique_while, asked.no_later_than,
+                format('enqueue_many: jobs[%s]', element.ordinality));
+        end if;
         return query
         select element.ordinality::int, one.job_id, one.inserted, one.state
         from errand_internal.insert_job(
             asked.kind, coalesce(asked.payload, '{}'), asked.queue, asked.run_at, asked.priority, asked.max_attempts,
             asked.unique_key, asked.not_after, coalesce(asked.on_conflict, 'keep'), asked.limit_key, asked.guard,
             asked.tags, asked.subject, asked.options, case when asked.follow then session_user::text end,
-            asked.kind_defaults, given_id => ids[element.ordinality], rate_key => asked.rate_key) as one;
+            asked.kind_defaults, given_id => ids[element.ordinality], unique_for => asked.unique_for,
+            unique_while => asked.unique_while, no_later_than => asked.no_later_than,
+            rate_key => asked.rate_key) as one;
     end loop;
 end
 $$;

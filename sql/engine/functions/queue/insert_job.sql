@@ -7,6 +7,7 @@ create or replace function errand_internal.insert_job(
     not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], subject text, options jsonb,
     owner text, kind_defaults jsonb, token text default null, after bigint[] default null,
     if_parent_fails text default 'wait', given_id bigint default null, rate_key text default null,
+    unique_for interval default null, unique_while text default null, no_later_than interval default null,
     out job_id bigint, out inserted boolean, out state text
 )
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
@@ -15,6 +16,7 @@ declare
     defaults errand.kind;
     wanted errand.job;
     flow jsonb;
+    outcome text;
     is_large constant boolean := pg_column_size(payload) > 2000;
     -- Before the position is drawn: see errand_internal.requeue.
     transaction constant xid8 := pg_current_xact_id();
@@ -34,13 +36,21 @@ begin
     if after is not null or if_parent_fails is distinct from 'wait' then
         flow := errand_internal.check_parents('enqueue', after, if_parent_fails);
     end if;
+    if num_nonnulls(unique_for, unique_while, no_later_than) > 0 or on_conflict = 'merge' then
+        wanted.waiting_key := errand_internal.check_uniqueness(
+            insert_job.unique_key, on_conflict, unique_for, unique_while, no_later_than);
+    end if;
+    if on_conflict = 'supersede' or unique_for is not null then
+        given_id := coalesce(given_id, nextval('errand.job_id_seq'));
+        wanted.id := given_id;
+    end if;
     defaults := errand_internal.kind_defaults(insert_job.kind, insert_job.kind_defaults);
     if defaults.untaken_since is not null then
         perform errand_internal.tell_untaken(insert_job.kind, defaults.untaken_since);
     end if;
     wanted.queue := coalesce(insert_job.queue, defaults.queue, 'default');
     wanted.kind := insert_job.kind;
-    wanted.run_at := coalesce(insert_job.run_at, now());
+    wanted.run_at := least(coalesce(insert_job.run_at, now()), now() + no_later_than);
     wanted.state := case when wanted.run_at > now() then 'scheduled' else 'available' end;
     wanted.priority := coalesce(insert_job.priority, defaults.priority, 2);
     wanted.max_attempts := coalesce(insert_job.max_attempts, defaults.max_attempts, 10);
@@ -63,15 +73,26 @@ begin
         wanted.parked_for := 'limit:' || wanted.limit_key;
     end if;
     loop
+        if unique_for is not null then
+            job_id := errand_internal.take_period(wanted.unique_key, given_id, unique_for, wanted.subject);
+            if job_id is not null then
+                wanted.payload := insert_job.payload;
+                select * into job_id, state, outcome
+                from errand_internal.resolve_period(wanted, on_conflict, job_id);
+                inserted := false;
+                exit when job_id is not null;
+                continue;
+            end if;
+        end if;
         insert into errand.job (
             id, queue, kind, payload, run_at, state, queue_position, priority, max_attempts, unique_key, not_after,
-            limit_key, rate_key, guard, tags, subject, options, parked_for)
+            limit_key, rate_key, guard, tags, subject, options, waiting_key, parked_for)
         values (
             coalesce(given_id, nextval('errand.job_id_seq')), wanted.queue, wanted.kind,
             case when not is_large then insert_job.payload end, wanted.run_at, wanted.state,
             case when wanted.state = 'available' then nextval('errand.job_position') end, wanted.priority,
             wanted.max_attempts, wanted.unique_key, wanted.not_after, wanted.limit_key, wanted.rate_key, wanted.guard,
-            wanted.tags, wanted.subject, wanted.options, wanted.parked_for)
+            wanted.tags, wanted.subject, wanted.options, wanted.waiting_key, wanted.parked_for)
         on conflict (unique_key) where unique_key is not null do nothing
         returning id, true, job.state into job_id, inserted, state;
         if found then
@@ -80,13 +101,20 @@ begin
             end if;
         else
             wanted.payload := insert_job.payload;
-            select * into job_id, state from errand_internal.resolve_conflict(wanted, on_conflict);
+            select * into job_id, state, outcome
+            from errand_internal.resolve_conflict(wanted, on_conflict, no_later_than);
             inserted := false;
+            if unique_for is not null then
+                perform errand_internal.give_period(wanted.unique_key, given_id, job_id, outcome);
+            end if;
         end if;
         -- Else the key has become free.
         exit when job_id is not null;
     end loop;
-    if flow is not null and (inserted or on_conflict = 'replace' and state <> 'running') then
+    if not inserted then
+        insert into errand.refused_enqueue (kind, reason, enqueues) values (wanted.kind, outcome, 1);
+    end if;
+    if flow is not null and (inserted or outcome = 'replaced') then
         -- A job waits for older ones only, so no two can wait for each other.
         if (flow #>> '{after,-1}')::bigint >= job_id then
             raise exception 'enqueue: after: expected jobs that are older than job %, got job %', job_id,

@@ -1,10 +1,13 @@
--- resolve_conflict: for errand_internal.insert_job: keeps, replaces or reschedules the unfinished job that has the
--- unique key of a wanted one, as on_conflict of errand.enqueue asks. A job whose last moment has passed becomes
--- obsolete.
+-- resolve_conflict: for errand_internal.insert_job: does with the unfinished job that has the unique key of a wanted
+-- one what on_conflict of errand.enqueue asks. A job whose last moment has passed becomes obsolete. A running job gives
+-- up its key for one that has it only while it waits, and is cancelled by supersede. To merge, so does a job in the
+-- middle of its work (errand_internal.regain_keys).
 --
--- Returns the job's id and state. Returns nulls if the key is free by now. Raises ER409 if on_conflict is error.
+-- Returns the job's id and state, and what was done with it, as the reasons of errand.refused_enqueues. Returns nulls
+-- if the key is free by now. Raises ER409 if on_conflict is error.
 create or replace function errand_internal.resolve_conflict(
-    wanted errand.job, on_conflict text, out job_id bigint, out state text
+    wanted errand.job, on_conflict text, no_later_than interval default null, out job_id bigint, out state text,
+    out outcome text
 )
 -- A plan from when the table was empty would read all of it forever.
 language plpgsql
@@ -13,21 +16,43 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare
-    is_due constant boolean := wanted.run_at <= now();
+    existing errand.job;
+    is_due boolean;
 begin
     if errand_internal.free_key(wanted.unique_key) then
         return;
     end if;
-    if on_conflict = 'replace' then
+    if on_conflict in ('merge', 'supersede') or wanted.waiting_key is not null then
+        -- Locked first, so that what is read of it below is the newest.
+        select * into existing from errand.job where unique_key = wanted.unique_key for update;
+        if not found then
+            return;
+        elsif existing.state = 'running' and on_conflict = 'supersede' then
+            perform errand_internal.cancel_superseded(existing, wanted.id);
+            return;
+        elsif wanted.waiting_key is not null and (
+            existing.state = 'running' or on_conflict = 'merge' and (
+                starts_with(existing.parked_for, 'signal:')
+                or exists (select from errand.step where step.job_id = existing.id)))
+        then
+            update errand.job set unique_key = null, waiting_key = wanted.waiting_key where id = existing.id;
+            return;
+        end if;
+    end if;
+    if no_later_than is not null then
+        wanted.run_at := least(wanted.run_at, greatest(existing.created_at + no_later_than, now()));
+    end if;
+    is_due := wanted.run_at <= now();
+    if on_conflict in ('replace', 'supersede') then
         update errand.job
         set queue = wanted.queue, kind = wanted.kind, payload = wanted.payload, run_at = wanted.run_at,
             state = wanted.state, queue_position = case when wanted.state = 'available' then job.queue_position end,
             priority = wanted.priority, attempt = 0, crashes = 0, max_attempts = wanted.max_attempts,
             not_after = wanted.not_after, limit_key = wanted.limit_key, rate_key = wanted.rate_key,
-            guard = wanted.guard, tags = wanted.tags,
-            subject = wanted.subject, options = wanted.options, parked_for = wanted.parked_for
+            guard = wanted.guard, tags = wanted.tags, subject = wanted.subject, options = wanted.options,
+            waiting_key = wanted.waiting_key, parked_for = wanted.parked_for
         where unique_key = wanted.unique_key and job.state <> 'running'
-        returning id, job.state into job_id, state;
+        returning id, job.state, 'replaced' into job_id, state, outcome;
         -- Of another payload.
         delete from errand.step where step.job_id = resolve_conflict.job_id;
     elsif on_conflict = 'reschedule' then
@@ -42,7 +67,14 @@ begin
             queue_position = case when is_due then job.queue_position end,
             parked_for = case when is_due or starts_with(job.parked_for, 'job:') then job.parked_for end
         where unique_key = wanted.unique_key and job.state <> 'running'
-        returning id, job.state into job_id, state;
+        returning id, job.state, 'rescheduled' into job_id, state, outcome;
+    elsif on_conflict = 'merge' then
+        update errand.job
+        set payload = errand_internal.merged_payload(existing, wanted.kind, wanted.payload),
+            -- Claims may have passed its locked row, as in errand.edit_job.
+            is_handed_back = case when job.state = 'available' then true else is_handed_back end
+        where id = existing.id
+        returning id, job.state, 'merged' into job_id, state, outcome;
     end if;
     if job_id is not null then
         return;
@@ -52,5 +84,6 @@ begin
         raise exception 'enqueue: unique_key: expected one that no unfinished job has, got that of job %', job_id
             using errcode = 'ER409', hint = 'The key is free again when that job has ended.';
     end if;
+    outcome := case when on_conflict = 'keep' then 'unique' else 'running' end;
 end
 $$;

@@ -1,5 +1,6 @@
 -- claim_v1: claims up to max_jobs due jobs of one queue for a worker. The claim is a heap-only update, however large
--- the table is.
+-- the table is. The exception is a job with a waiting_key: its unique key is free from here on
+-- (errand_internal.regain_keys).
 --
 -- marks[p] is the worker's mark for priority p: the scan starts behind that position. 0 is always correct, only slower.
 -- priorities is the order in which the priorities are scanned. With durable = false the commit returns before it is on
@@ -143,7 +144,9 @@ begin
     return query
     update errand.job
     set state = 'running', attempt = least(job.attempt, 32766) + 1, started_at = started,
-        worker_id = claim_v1.worker_id, is_handed_back = null
+        worker_id = claim_v1.worker_id, is_handed_back = null,
+        -- Only the jobs with a waiting_key lose their key, and are no heap-only update.
+        unique_key = case when job.waiting_key is null then job.unique_key end
     where job.ctid = any (pick.picked)
     returning
         job.id, job.queue_position, job.kind, job.attempt, job.max_attempts, job.priority, job.created_at, job.run_at,

@@ -165,6 +165,9 @@ begin
                     'waiting, failed, cancelled or obsolete, got %', quote_nullable(result.outcome)
                     using errcode = 'ER422';
         end case;
+        if existing.waiting_key is not null then
+            perform errand_internal.regain_keys(array[existing.id]);
+        end if;
     end loop;
     -- By name, so that two workers with the same circuits don't wait for each other. A refused job counts too: it
     -- has found the service down.

@@ -12,6 +12,7 @@ as $$
 #variable_conflict use_column
 declare
     released int := 0;
+    keyless bigint[];
     before constant text := current_setting('lock_timeout');
 begin
     begin
@@ -25,15 +26,21 @@ begin
     -- It has counted its completions, or another id of its process will.
     delete from errand.counted where counted.worker_id = leave_v1.worker_id;
     if is_uncertain then
-        update errand.job
-        set state = 'available', attempt = attempt - 1, worker_id = null, is_handed_back = true
-        where id in (
-            select existing.id
-            from errand.job as existing
-            where existing.id = any (errand_internal.claimed_by(array[leave_v1.worker_id]))
-                and existing.state = 'running' and existing.worker_id = leave_v1.worker_id
-            for update skip locked);
-        get diagnostics released = row_count;
+        with back as (
+            update errand.job
+            set state = 'available', attempt = attempt - 1, worker_id = null, is_handed_back = true
+            where id in (
+                select existing.id
+                from errand.job as existing
+                where existing.id = any (errand_internal.claimed_by(array[leave_v1.worker_id]))
+                    and existing.state = 'running' and existing.worker_id = leave_v1.worker_id
+                for update skip locked)
+            returning id, waiting_key
+        )
+        select count(*), array_agg(id) filter (where waiting_key is not null) into released, keyless from back;
+        if keyless is not null then
+            perform errand_internal.regain_keys(keyless);
+        end if;
     end if;
     perform errand_internal.drop_claims(array[leave_v1.worker_id]);
     perform errand_internal.lower_wake_flag();

@@ -10,7 +10,7 @@ begin
     delete from errand.job as live where live.id = job.id;
     insert into errand.failed (id, :request_columns, :attempt_columns, attempts, payload, error)
     select
-        id, :request_columns, :attempt_columns, attempts,
+        id, :request_head, coalesce(unique_key, waiting_key), :request_tail, :attempt_columns, attempts,
         coalesce(payload, errand_internal.take_payload(payload_day, id)),
         left(coalesce(move_to_failed.error, 'no reason given'), 4000)
     from (select job.*) as given;

@@ -54,6 +54,9 @@ begin
                 set state = 'available', attempt = existing.attempt - 1,
                     attempts = errand_internal.attempt_record(existing, name, 'released', 'its worker held it no more')
                 where id = existing.id;
+                if existing.waiting_key is not null then
+                    perform errand_internal.regain_keys(array[existing.id]);
+                end if;
                 taken := taken || existing.id;
                 is_taken_back := true;
             end if;
