@@ -43,8 +43,8 @@ struct EnqueueCommand: AsyncParsableCommand {
     var uniqueKey: String?
 
     @Option(
-        help: "If the key is taken: keep, replace, reschedule or error.",
-        completion: .list(["keep", "replace", "reschedule", "error"]))
+        help: "If the key is taken: keep, replace, reschedule, merge, supersede or error.",
+        completion: .list(["keep", "replace", "reschedule", "merge", "supersede", "error"]))
     var onConflict = "keep"
 
     @Option(

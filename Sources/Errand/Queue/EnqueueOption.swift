@@ -10,6 +10,9 @@ public struct EnqueueOption: Sendable {
         package var maxAttempts: Int?
         package var uniqueKey: String?
         package var onConflict = Conflict.keep
+        package var uniqueFor: Duration?
+        package var uniqueWhile: UniqueSpan?
+        package var noLaterThan: Duration?
         package var runAt: Timestamp?
         package var delay: Duration?
         package var notAfter: Timestamp?
@@ -50,7 +53,9 @@ public struct EnqueueOption: Sendable {
     }
 }
 
-/// What happens if an unfinished job already has the unique key. A running job never changes.
+/// What happens if an unfinished job already has the unique key.
+///
+/// A running job stays as it is, unless it is superseded or the key is wanted for while a job waits.
 public enum Conflict: String, Sendable, Hashable {
     /// The existing job stays as it is.
     case keep
@@ -58,8 +63,21 @@ public enum Conflict: String, Sendable, Hashable {
     case replace
     /// The existing job is moved to this enqueue's time. Everything else stays.
     case reschedule
+    /// The fields, or the elements, of this enqueue's payload are added to the existing job's. Everything else stays.
+    /// A job gives up such a key once it starts, so what comes then is a new job.
+    case merge
+    /// A waiting job is replaced. A running one is cancelled, and this job is new.
+    case supersede
     /// The enqueue fails with `ER409`.
     case error
+}
+
+/// When a job has its unique key.
+public enum UniqueSpan: String, Sendable, Hashable {
+    /// From its enqueue until it starts. If it waits again, it has the key unless another job has got it by then.
+    case waiting
+    /// From its enqueue until it ends.
+    case unfinished
 }
 
 /// What becomes of a job if one that it waits for fails for good, is cancelled or becomes obsolete.
@@ -107,10 +125,24 @@ extension EnqueueOption {
 
     /// At most one unfinished job has this key of up to 500 characters. Default: a second enqueue returns the first
     /// job.
-    public static func unique(_ key: String, onConflict: Conflict = .keep) -> Self {
+    ///
+    /// - Parameters:
+    ///   - span: when the job has the key. Default: until it has ended, or until it starts with
+    ///     ``Conflict/merge`` and `noLaterThan`.
+    ///   - period: no other enqueue with a period gets the key for that long after this one, up to a year, even once
+    ///     the job has ended. It ends early if the job is cancelled or discarded.
+    ///   - noLaterThan: with ``Conflict/reschedule``, a job is due at most so long after its own enqueue, however often
+    ///     it is moved. Up to a year.
+    public static func unique(
+        _ key: String, onConflict: Conflict = .keep, while span: UniqueSpan? = nil, for period: Duration? = nil,
+        noLaterThan: Duration? = nil
+    ) -> Self {
         .init { values in
             values.uniqueKey = key
             values.onConflict = onConflict
+            values.uniqueWhile = span
+            values.uniqueFor = period
+            values.noLaterThan = noLaterThan
         }
     }
 

@@ -4,9 +4,10 @@ import Postgres
 public struct Enqueued: Sendable, Hashable {
     /// The job that is now in the queue.
     public let id: Int64
-    /// False if an unfinished job already had the unique key. Then `id` is that job's.
+    /// False if another job already had the unique key. Then `id` is that job's.
     public let isNew: Bool
-    /// The job's state now: `scheduled`, `available`, `parked`; `running` if a running job has the key.
+    /// The job's state now: `scheduled`, `available`, `parked`; `running` if a running job has the key. If one has it
+    /// for a time, also a state of ended jobs, and `ended` if that job is no longer on record.
     public let state: String
 }
 
@@ -35,7 +36,8 @@ extension Queue {
             select job_id, inserted, state
             from errand.enqueue(
                 $1, $2, $3, coalesce($4, now() + $5 * interval '1 microsecond'), $6::int4, $7::int4, $8, $9, $10, $11, $12,
-                $13, $14, $15, $16, $17, $18, $19, rate_key => $20)
+                $13, $14, $15, $16, $17, $18, $19, rate_key => $20, unique_for => $21 * interval '1 microsecond',
+                unique_while => $22, no_later_than => $23 * interval '1 microsecond')
             """,
             [
                 J.kind.rawValue, try middleware.encoded(job), values.queue, values.runAt,
@@ -45,6 +47,8 @@ extension Queue {
                 try values.options, values.follow, try J.policy.kindDefaults(of: J.kind),
                 values.parents.isEmpty ? nil : values.parents, values.ifParentFails.rawValue,
                 values.rateKey,
+                values.uniqueFor?.wholeMicroseconds, values.uniqueWhile?.rawValue,
+                values.noLaterThan?.wholeMicroseconds,
             ]
         ).prepared
     }

@@ -180,6 +180,22 @@ def test_options_reach_the_job(errand: Errand, db: psycopg.Connection) -> None:
     assert 0 < left <= 60
 
 
+def test_keys_last_as_long_as_asked(errand: Errand, db: psycopg.Connection) -> None:
+    first = errand.enqueue("mail", unique_key="welcome/1", unique_for=timedelta(days=1))
+    [again, elsewhere] = errand.enqueue_many([
+        Request("mail", unique_key="welcome/1", unique_for=3600), Request("mail", unique_key="welcome/2", unique_for=60)])
+    assert (again.id, again.inserted, elsewhere.inserted) == (first.id, False, True)
+    for element in (1, 2):
+        errand.enqueue("index", [element], unique_key="index", on_conflict="merge")
+    errand.enqueue("sync", unique_key="sync", unique_while="waiting")
+    errand.enqueue("save", unique_key="save", on_conflict="reschedule", delay=60, no_later_than=30)
+    assert db.execute("select payload, waiting_key from errand.job where kind in ('index', 'sync') order by id").fetchall() == [
+        ([1, 2], "index"), ({}, "sync")]
+    [(left,)] = db.execute(
+        "select extract(epoch from run_at - created_at)::float8 from errand.job where kind = 'save'").fetchall()
+    assert left == 30
+
+
 def test_errors_have_types(errand: Errand, db: psycopg.Connection) -> None:
     with pytest.raises(TooLarge):
         errand.enqueue("big", "x" * 300_000)

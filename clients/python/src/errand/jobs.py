@@ -62,6 +62,9 @@ class Request:
     after: Sequence[int | Enqueued | Request] | None = None
     if_parent_fails: str | None = None
     rate_key: str | None = None
+    unique_for: Seconds | None = None
+    unique_while: str | None = None
+    no_later_than: Seconds | None = None
 
     @classmethod
     def of(cls, kind: str | Handler, payload: Any, options: Mapping[str, Any]) -> Request:
@@ -102,6 +105,9 @@ class Request:
             "after": ("bigint[]", None if self.after is None else [parent_id(parent) for parent in self.after]),
             "if_parent_fails": ("text", self.if_parent_fails),
             "rate_key": ("text", self.rate_key),
+            "unique_for": ("interval", None if self.unique_for is None else interval(self.unique_for)),
+            "unique_while": ("text", self.unique_while),
+            "no_later_than": ("interval", None if self.no_later_than is None else interval(self.no_later_than)),
         }
         return {name: (type_, value) for name, (type_, value) in given.items() if value is not None}
 
@@ -113,7 +119,13 @@ class Request:
     def element(self) -> dict[str, Any]:
         """The same as an element of errand.enqueue_many."""
         return {
-            name: from_json(value) if type_ == "jsonb" else value.isoformat() if isinstance(value, datetime) else value
+            name: from_json(value)
+            if type_ == "jsonb"
+            else value.isoformat()
+            if isinstance(value, datetime)
+            else f"{value.total_seconds()} seconds"
+            if isinstance(value, timedelta)
+            else value
             for name, (type_, value) in self.arguments.items()
         }
 

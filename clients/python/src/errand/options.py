@@ -30,6 +30,9 @@ class EnqueueOptions(TypedDict, total=False):
     follow: bool
     after: Sequence[int | Enqueued]
     if_parent_fails: str
+    unique_for: float | timedelta
+    unique_while: str
+    no_later_than: float | timedelta
 
 
 class ScheduleOptions(TypedDict, total=False):
