@@ -36,8 +36,16 @@ import Testing
         """
         select errand.enqueue_many((
             select jsonb_agg(jsonb_build_object(
-                'kind', 'noop', 'unique_key', 'k' || n, 'on_conflict', (array['replace', 'reschedule', 'keep'])[1 + n % 3],
+                'kind', 'noop', 'unique_key', 'k' || n, 'on_conflict', (array['replace', 'reschedule', 'keep', 'supersede'])[1 + n % 4],
                 'limit_key', (array['a', 'b'])[1 + n % 2]) order by random())
+            from generate_series(1, 9) as n))
+        """,
+        """
+        select errand.enqueue_many((
+            select jsonb_agg(jsonb_build_object('kind', 'noop', 'unique_key', 'k' || n) || (array[
+                '{"on_conflict": "merge"}', '{"on_conflict": "supersede", "unique_for": "10 ms"}',
+                '{"on_conflict": "reschedule", "no_later_than": "1 s"}', '{"unique_while": "waiting"}',
+                '{"unique_for": "1 hour"}']::jsonb[])[1 + (random() * 4)::int] order by random())
             from generate_series(1, 9) as n))
         """,
         "select errand.enqueue('noop', limit_key => 'b') from generate_series(1, 5)",
