@@ -38,7 +38,7 @@ import Testing
                                 for job in jobs where !refused.contains(job.id) {
                                     let elements = try await database.query(
                                         Statement(
-                                            "select array_agg(e::int) from errand.jobs, jsonb_array_elements(payload) as e "
+                                            "select array_agg(e::bigint) from errand.jobs, jsonb_array_elements(payload) as e "
                                                 + "where id = $1", [job.id])
                                     ).scalar([Int64].self)
                                     done.with { $0 += elements.map(Int.init) }
@@ -129,13 +129,13 @@ import Testing
             #expect(try await database.text(counts) == "replaced|1\nunique|100")
             #expect(
                 try await database.text(health)
-                    == "f|inserted nothing within 5 minutes: noop 100 times, beside 2 jobs")
+                    == "false|inserted nothing within 5 minutes: noop 100 times, beside 2 jobs")
             try await database.execute("update errand.refused_enqueue set refused_at = refused_at - interval '2 hours'")
             try await database.execute("select errand_internal.merge_refused()")
             try await database.execute("select errand_internal.merge_refused()")
             #expect(try await database.count("from errand.refused_enqueue") == 0)
             #expect(try await database.text(counts) == "replaced|1\nunique|100")
-            #expect(try await database.text(health) == "t|of no kind most insert nothing")
+            #expect(try await database.text(health) == "true|of no kind most insert nothing")
             let samples = "select sum(value) from errand.metrics() where name = 'errand_enqueues_refused_total'"
             #expect(try await database.text(samples) == "101")
         }

@@ -139,7 +139,7 @@ import Testing
                 let worker = try await ManualWorker(database)
                 let running = try await worker.claim(1)
                 #expect(running.map(\.id) == [first.id])
-                #expect(try await database.text("select unique_key is null from errand.job") == "t")
+                #expect(try await database.count("from errand.job where unique_key is null") == 1)
                 try await database.transaction { open in
                     switch taken {
                     case "taken": #expect(try await queue.enqueue(Noop(), key).isNew)
