@@ -18,7 +18,8 @@ declare
 begin
     perform errand_internal.check_reason('cancel', cancel.reason);
     -- In the order in which all sessions lock keys and jobs. One retried meanwhile would be locked out of order.
-    locked := array(select id from errand.job where id = any (ids) order by unique_key, id for update);
+    locked := array(
+        select id from errand.job where id = any (ids) order by coalesce(unique_key, waiting_key), id for update);
     for job_id in select distinct id from unnest(ids) as id where id is not null order by id loop
         select * into existing from errand.job where id = job_id and id = any (locked);
         if found then

@@ -20,7 +20,7 @@ begin
         from errand.job
         where job.id = any (asked) and (wanted is null or job.state = wanted)
         -- In the order in which all sessions lock keys and jobs.
-        order by job.unique_key, job.id
+        order by coalesce(job.unique_key, job.waiting_key), job.id
         for update skip locked) as existing;
     perform errand_internal.notify('errand_cancel', id::text)
     from unnest(ids, states) as found(id, state)

@@ -34,7 +34,7 @@ begin
     perform
     from errand.job
     where id = any (claimed) and state = 'running' and job.worker_id = existing.id
-    order by unique_key, id
+    order by coalesce(unique_key, waiting_key), id
     for update;
     with back as (
         update errand.job

@@ -30,7 +30,8 @@ begin
     end if;
     perform errand_internal.check_time(reschedule.run_at, 'reschedule');
     -- In the order in which all sessions lock keys and jobs. One retried meanwhile would be locked out of order.
-    locked := array(select id from errand.job where id = any (ids) order by unique_key, id for update);
+    locked := array(
+        select id from errand.job where id = any (ids) order by coalesce(unique_key, waiting_key), id for update);
     for job_id, was, waits_for in
         select asked.id, coalesce(job.state, errand_internal.state_of(asked.id)), job.parked_for
         from (select distinct id from unnest(ids) as id where id is not null) as asked

@@ -100,7 +100,7 @@ begin
             where asked.due_time is not null or job.queue <> reschedule_where.queue
                 or job.priority <> reschedule_where.priority
             -- In the order in which all sessions lock keys and jobs: skip locked waits for a row that was just updated.
-            order by job.unique_key, job.id
+            order by coalesce(job.unique_key, job.waiting_key), job.id
             for update of job skip locked) as existing;
         if chosen is not null then
             perform errand_internal.move_jobs(chosen, due, reschedule_where.queue, reschedule_where.priority);

@@ -28,12 +28,14 @@ begin
     perform from errand.failed where id = any (asked) order by id for update;
     perform from errand.history where id = any (asked) and state = 'cancelled' order by id for update;
     for existing in
-        select id, unique_key, true as is_live from errand.job where id = any (asked) and state = 'scheduled'
+        select id, coalesce(unique_key, waiting_key) as key, true as is_live
+        from errand.job
+        where id = any (asked) and state = 'scheduled'
         union all
         select id, unique_key, false from errand.failed where id = any (asked)
         union all
         select id, unique_key, false from errand.history where id = any (asked) and state = 'cancelled'
-        order by unique_key, id
+        order by key, id
     loop
         if existing.is_live then
             update errand.job

@@ -39,7 +39,7 @@ begin
                 from errand.claim as newer
                 where newer.worker_id = unlisted_jobs_v1.worker_id and job.id = any (newer.job_ids)
                     and (generation >= before_generation or claimed_at >= now() - interval '30 seconds'))
-        order by job.unique_key, job.id
+        order by coalesce(job.unique_key, job.waiting_key), job.id
     loop
         job_id := existing.id;
         queue_position := existing.queue_position;
