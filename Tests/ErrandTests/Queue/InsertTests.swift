@@ -155,7 +155,10 @@ import Testing
                 ("'mail', priority => 5", "priority: expected 1 (first) to 4 (last), got 5"),
                 ("'mail', max_attempts => 0", "max_attempts: expected 1 to 1000, got 0"),
                 ("'mail', unique_key => ''", "unique_key: expected 1 to 500 characters, got 0"),
-                ("'mail', on_conflict => null", "on_conflict: expected keep, replace, reschedule, merge, supersede or error, got null"),
+                (
+                    "'mail', on_conflict => null",
+                    "on_conflict: expected keep, replace, reschedule, merge, supersede or error, got null"
+                ),
             ] {
                 let refused = await #expect(throws: PostgresError.self, "\(arguments)") {
                     try await database.execute(Statement("select errand.enqueue(\(arguments))"))

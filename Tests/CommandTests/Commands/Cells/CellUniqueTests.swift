@@ -19,7 +19,7 @@ import Testing
                         """
                         select array_agg(inserted order by key, round)
                         from generate_series(1, 5) as key, generate_series(1, 2) as round,
-                            errand.enqueue('noop', unique_key => format('%s/%s', $1::int, key), \(option))
+                            errand.enqueue('noop', to_jsonb(array[round]), unique_key => format('%s/%s', $1::int, key), \(option))
                         """, [number])
                 ).scalar([Bool].self)
                 #expect(results == (0..<10).map { $0 % 2 == 0 }, "\(option)")

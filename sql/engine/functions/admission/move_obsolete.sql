@@ -15,7 +15,9 @@ begin
     written as (
         insert into errand.history (
             id, :request_columns, :attempt_columns, attempts, payload, payload_day, state, reason)
-        select id, :request_head, coalesce(unique_key, waiting_key), :request_tail, :attempt_columns, attempts, payload, payload_day, 'obsolete', left(reason, 4000)
+        select
+            id, :request_head, coalesce(unique_key, waiting_key), :request_tail,
+            :attempt_columns, attempts, payload, payload_day, 'obsolete', left(reason, 4000)
         from gone
         returning id
     )

@@ -41,7 +41,8 @@ begin
         insert into errand.history (
             id, :request_columns, :attempt_columns, attempts, payload, payload_day, state, output)
         select
-            id, :request_head, coalesce(unique_key, waiting_key), :request_tail, :attempt_columns, attempts, payload, payload_day, 'succeeded',
+            id, :request_head, coalesce(unique_key, waiting_key), :request_tail,
+            :attempt_columns, attempts, payload, payload_day, 'succeeded',
             case when outputs is not null then outputs[array_position(ids, id)] end
         from ended
         returning id

@@ -10,7 +10,8 @@ begin
     insert into errand.history (
         id, :request_columns, :attempt_columns, attempts, payload, payload_day, state, output, reason)
     select
-        id, :request_head, coalesce(unique_key, waiting_key), :request_tail, :attempt_columns, attempts, payload, payload_day, move_to_history.state,
+        id, :request_head, coalesce(unique_key, waiting_key), :request_tail,
+        :attempt_columns, attempts, payload, payload_day, move_to_history.state,
         move_to_history.output, left(move_to_history.reason, 4000)
     from (select job.*) as given;
     if state = 'cancelled' and job.unique_key is not null then
