@@ -123,7 +123,7 @@ comment on column errand.job.tags is 'words to find it by';
 comment on column errand.job.subject is 'the user whose job it is: people.erase cancels it; null = nobody''s';
 comment on column errand.job.options is
     'what only its worker reads: errand_internal.check_options; owner is the login that follows it, token '
-    'that of the HTTP API; after has the jobs that it waits for, if_parent_fails what it does if one fails';
+    'that of the HTTP API; after and if_parent_fails: the jobs that it waits for; order_key, if_head_fails: its order';
 comment on column errand.job.waiting_key is
     'the unique key that it has only while it waits: its claim clears unique_key; null = it has its key until it ends';
 comment on column errand.job.parked_for is
@@ -360,6 +360,8 @@ create table errand.kind (
     rate_key text,
     app text,
     on_failure text,
+    order_key text,
+    if_head_fails text,
     circuits text[],
     retry_delays interval[],
     retry_jitter real,
@@ -383,6 +385,10 @@ comment on column errand.kind.limit_key is 'limit of its jobs, unless an enqueue
 comment on column errand.kind.rate_key is 'rate of its jobs, unless an enqueue names one';
 comment on column errand.kind.app is 'the app that it belongs to; null = none';
 comment on column errand.kind.on_failure is 'the kind of the job that each of its failures enqueues; null = none';
+comment on column errand.kind.order_key is
+    'order key of its jobs, unless an enqueue names one: they run one after the other; null = none';
+comment on column errand.kind.if_head_fails is
+    'block or go_on, for its jobs with an order key, unless an enqueue names one; null = block';
 comment on column errand.kind.circuits is 'the circuits of its jobs: they park while one of them is open';
 comment on column errand.kind.retry_delays is
     'the longest delay after each failed attempt, the last one for all later ones; null = 2 s, doubled each time, up '

@@ -1,6 +1,7 @@
--- 0002_worker: the tables of workers: leases, claims, marks, completions, progress and steps.
+-- 0002_worker: the tables of workers: leases, claims, marks, completions, progress, steps and orders.
 --
 -- Why     A worker holds one lease for all its jobs. The records of its claims say what it held when it is lost.
+--         Of the jobs with the same order key, one may run.
 -- Locks   Nothing: all objects are new.
 -- Before  No version was released before this one.
 create table errand.worker (
@@ -270,3 +271,38 @@ comment on column errand.endpoint.url is 'where jobs are posted; its query may b
 comment on column errand.endpoint.secret_name is
     'which secret of the workers signs requests: the secret itself is in no row';
 comment on column errand.endpoint.set_by is 'the login of the operator';
+
+-- In tables of their own: only jobs with an order key have rows here, and no index of errand.job is needed.
+create table errand.order_job (
+    job_id bigint not null,
+    order_key text not null,
+    constraint order_job_pkey primary key (order_key, job_id)
+);
+comment on table errand.order_job is
+    'The unfinished jobs with an order key that have been ready to run, and failed ones that block their key';
+comment on column errand.order_job.job_id is 'the job: of a key, the lowest comes next';
+comment on column errand.order_job.order_key is 'its order key';
+
+create table errand.order_slot (
+    job_id bigint not null,
+    blocked_at timestamptz,
+    order_key text not null,
+    constraint order_slot_pkey primary key (order_key)
+) with (fillfactor = 50);
+-- The keys that failed jobs block: errand.blocked_keys.
+create index order_slot_blocked_index on errand.order_slot (blocked_at) where blocked_at is not null;
+comment on table errand.order_slot is
+    'The job of each order key that may run: until it has ended, no other one of the key starts';
+comment on column errand.order_slot.job_id is 'the job';
+comment on column errand.order_slot.blocked_at is 'when it failed, if it blocks its key; null = it does not';
+comment on column errand.order_slot.order_key is 'the order key';
+
+create table errand.order_check (
+    id bigint generated always as identity,
+    order_key text not null,
+    constraint order_check_pkey primary key (id)
+);
+comment on table errand.order_check is
+    'Order keys to look at again, since an end and a wait that commit side by side don''t see each other';
+comment on column errand.order_check.id is 'the row''s id';
+comment on column errand.order_check.order_key is 'the order key';

@@ -257,6 +257,7 @@ values
     ('crash', 'it was in two crashes of its worker, and will run alone', 'errand_internal.release_crashed'),
     ('job:', 'job %s has not succeeded', 'errand_internal.release_children'),
     ('limit:', 'limit %s is full', 'errand_internal.release_limit'),
+    ('order:', 'other jobs of the order key %s go first', 'errand_internal.release_heads'),
     ('signal:', 'signal %s has not come', 'errand_internal.release_waits');
 
 create table errand.signal (

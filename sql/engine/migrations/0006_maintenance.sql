@@ -42,6 +42,7 @@ values
     ('signals', false, '200 ms', '0', 0.1, '1.1 s'),
     ('flows', false, '250 ms', '0', 0.3, '1.1 s'),
     ('rates', false, '500 ms', '0', 0.2, '1.1 s'),
+    ('orders', false, '250 ms', '0', 0.1, '1.1 s'),
     ('marks', false, '500 ms', '0', 0.1, '1.1 s'),
     ('promote_late', true, '10 s', '0', 0.02, '1 min'),
     ('statistics', true, '10 s', '5 s', 0.02, '100 s'),
@@ -60,6 +61,7 @@ create unlogged sequence errand.bulk_due;
 create unlogged sequence errand.signals_due;
 create unlogged sequence errand.flows_due;
 create unlogged sequence errand.rates_due;
+create unlogged sequence errand.orders_due;
 create unlogged sequence errand.marks_due;
 create unlogged sequence errand.promote_late_due;
 create unlogged sequence errand.statistics_due;
@@ -80,6 +82,8 @@ comment on sequence errand.flows_due is
     'When jobs that wait for others are to be compared with their parents again, in microseconds since 1970';
 comment on sequence errand.rates_due is
     'When reservations are due to be compared with their jobs, in microseconds since 1970';
+comment on sequence errand.orders_due is
+    'When order keys are to be looked at again, in microseconds since 1970';
 comment on sequence errand.marks_due is 'When the marks of workers that pull are due, in microseconds since 1970';
 comment on sequence errand.promote_late_due is
     'When the promotion of jobs whose transaction committed late is due, in microseconds since 1970';

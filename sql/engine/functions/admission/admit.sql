@@ -1,11 +1,12 @@
 -- admit: decides which of the jobs that a claim has locked may run now, and returns them in their order. All others
 -- leave the queue, with one statement for each outcome: as obsolete if they are too late or their guard says no, as
--- parked if their kind is paused, their circuit is open or their limit is full, as scheduled if they are over the rate
--- of their key. blocked is their number.
+-- parked if others of their order key come first, their kind is paused, their circuit is open or their limit is full,
+-- as scheduled if they are over the rate of their key. blocked is their number.
 --
 -- At most begin_now jobs of limits and rates start, the first ones; begun is their number. Some jobs stay in the queue,
--- and rest says why: 'slots' = no more such jobs can start, 'more' = another session holds the limits' lock, or the
--- guards have taken 250 ms. With begin_now null no job starts and no guard is called: only those that can't run leave.
+-- and rest says why: 'slots' = no more such jobs can start, 'more' = another session holds the lock of limits and order
+-- keys, or the guards have taken 250 ms. With begin_now null no job starts and no guard is called: only those that
+-- can't run leave.
 --
 -- Each limit key is evaluated once (errand_internal.release_limit), then the rates of all jobs that have got their
 -- slots (errand_internal.admit_rated). may_lock and guards_end are for all calls of a claim: whether it may try to get
@@ -27,6 +28,7 @@ declare
     rated text[];
     slots int[];
     has_guards boolean;
+    are_ordered boolean[];
     guards_began timestamptz;
     asked int := 0;
     met record;
@@ -54,8 +56,9 @@ begin
                     and (job.not_after < now()) is not true and down.name is null
                 limit 1)
             order by nth),
-        bool_or(job.guard is not null)
-    into outcomes, reasons, limit_keys, rate_keys, slots, has_guards
+        bool_or(job.guard is not null),
+        array_agg(job.options ->> 'order_key' is not null and (job.not_after < now()) is not true order by nth)
+    into outcomes, reasons, limit_keys, rate_keys, slots, has_guards, are_ordered
     from unnest(candidates) with ordinality as near(row_id, nth)
     left join errand.job on job.ctid = near.row_id
     left join errand.kind on kind.name = job.kind and kind.name = any (checked)
@@ -65,6 +68,18 @@ begin
         where circuit.name = any (kind.circuits || ('kind:' || kind.name)) and opened_at is not null
             -- The probe may run while the circuit is open.
             and (probe_job_id, probe_position) is distinct from (job.id, job.queue_position)) as down;
+    if true = any (are_ordered) then
+        select * into met from errand_internal.admit_order(candidates, are_ordered, may_lock);
+        may_lock := met.may_lock;
+        for index in 1..cardinality(candidates) loop
+            if met.verdicts[index] is not null then
+                outcomes[index] := met.verdicts[index];
+                reasons[index] := met.reasons[index];
+                slots[index] := null;
+            end if;
+        end loop;
+        rest := case when 'stays' = any (outcomes) then 'more' end;
+    end if;
     if has_guards and begin_now is not null then
         guards_began := clock_timestamp();
         guards_end := coalesce(guards_end, guards_began + interval '250 milliseconds');

@@ -20,7 +20,9 @@ begin
                 select near.*
                 from unnest(scope.priorities) as level
                 cross join lateral (
-                    select waiting.ctid, waiting.kind, waiting.not_after, waiting.limit_key, waiting.rate_key
+                    select
+                        waiting.ctid, waiting.kind, waiting.not_after, waiting.limit_key, waiting.rate_key,
+                        waiting.options
                     from errand.job as waiting
                     where waiting.queue = scope.queue and waiting.priority = level
                         and waiting.queue_position > marks[level]
@@ -29,7 +31,7 @@ begin
                 ) as near
                 limit positions) as ahead
             where ahead.not_after < now() or ahead.limit_key is not null or ahead.rate_key is not null
-                or ahead.kind = any (scope.checked)))
+                or ahead.kind = any (scope.checked) or ahead.options ? 'order_key'))
             and state = 'available' and (picked is null or ctid <> all (picked))
         for update skip locked);
     select admitted.blocked, admitted.may_lock

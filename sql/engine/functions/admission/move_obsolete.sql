@@ -1,10 +1,12 @@
 -- move_obsolete: moves waiting jobs, by their row ids, from errand.job to the history as obsolete, each with its
--- reason. Jobs that wait for them are told: errand_internal.parents_ended.
+-- reason. Jobs that wait for them are told: errand_internal.parents_ended, order_ended.
 create or replace function errand_internal.move_obsolete(row_ids tid[], reasons text[]) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
     ended bigint[];
+    ordered bigint[];
+    order_keys text[];
 begin
     with gone as (
         delete from errand.job
@@ -19,9 +21,16 @@ begin
             id, :request_head, coalesce(unique_key, waiting_key), :request_tail,
             :attempt_columns, attempts, payload, payload_day, 'obsolete', left(reason, 4000)
         from gone
-        returning id
+        returning id, options
     )
-    select array_agg(id) into ended from written;
+    select
+        array_agg(id), array_agg(id) filter (where options ? 'order_key'),
+        array_agg(options ->> 'order_key') filter (where options ? 'order_key')
+    into ended, ordered, order_keys
+    from written;
     perform errand_internal.parents_ended(ended);
+    if ordered is not null then
+        perform errand_internal.order_ended(order_keys, ordered);
+    end if;
 end
 $$;

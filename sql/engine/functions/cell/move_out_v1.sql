@@ -1,11 +1,11 @@
 -- move_out_v1: the first step of a move: takes a batch of a queue's waiting jobs out of this cell, and keeps them in
 -- errand.outgoing until errand_internal.move_done_v1. Returns how many it took; 0 means that none is left.
 --
--- Jobs with a unique key, a limit or a rate stay, since the key says in which cell they are. So do jobs that wait for a
--- signal or have got one: it is in this cell, and its id may be another one's there. So do jobs that wait for others or
--- have done so, those that others wait for, those with steps on record, running jobs, and those that another session
--- has locked. Most urgent and oldest ones first, those behind `after` (priority and position) only. Raises ER409 if the
--- batch exists.
+-- Jobs with a unique key, a limit, a rate or an order key stay, since the key says in which cell they are. So do jobs
+-- that wait for a signal or have got one: it is in this cell, and its id may be another one's there. So do jobs that
+-- wait for others or have done so, those that others wait for, those with steps on record, running jobs, and those that
+-- another session has locked. Most urgent and oldest ones first, those behind `after` (priority and position) only.
+-- Raises ER409 if the batch exists.
 create or replace function errand_internal.move_out_v1(
     move uuid, batch int, queue text, to_cell int, max_jobs int default 10000,
     after_priority int default 0, after_position bigint default 0,
@@ -38,7 +38,7 @@ begin
                 and queue_position > case when level = after_priority then after_position else 0 end
                 and state = 'available' and unique_key is null and waiting_key is null and limit_key is null
                 and rate_key is null
-                and (options ?| '{signal,after}') is not true
+                and (options ?| '{signal,after,order_key}') is not true
                 and not exists (select from unnest(awaited) as parent where parent = job.id)
                 -- No join: the planner might read all of errand.step for it.
                 and (select true from errand.step where job_id = job.id limit 1) is null
@@ -59,7 +59,8 @@ begin
             from errand.job
             where job.queue = move_out_v1.queue and queue_position is null and state in ('scheduled', 'parked')
                 and unique_key is null and waiting_key is null and limit_key is null and rate_key is null
-                and (options ?| '{signal,after}') is not true and starts_with(parked_for, 'signal:') is not true
+                and (options ?| '{signal,after,order_key}') is not true
+                and starts_with(parked_for, 'signal:') is not true
                 and not exists (select from unnest(awaited) as parent where parent = job.id)
                 and (select true from errand.step where job_id = job.id limit 1) is null
             limit max_jobs - jobs

@@ -17,7 +17,8 @@ begin
         set payload = case when payload is not null then '{}'::jsonb end,
             attempts = errand_internal.without_errors(attempts),
             output = null, reason = case when reason is not null then $2 end, unique_key = null, waiting_key = null,
-            tags = null, limit_key = null, rate_key = null, subject = null, options = options - 'signal'
+            tags = null, limit_key = null, rate_key = null, subject = null,
+            options = options - '{signal,order_key}'::text[]
         where id = any ($1)
         returning id, payload_day
     ),

@@ -18,6 +18,14 @@ begin
     -- Of many, maintenance decides about the others.
     perform errand_internal.parents_ended(released.cancelled, releases => false)
     from errand_internal.release_children(begin_wait.ids[:1000]) as released;
+    -- Jobs of their order keys, which they may wait for, come next.
+    perform errand_internal.order_ended(waiting.keys, waiting.ids, releases => false)
+    from (
+        select array_agg(id) as ids, array_agg(options ->> 'order_key') as keys
+        from errand.job
+        where id = any (begin_wait.ids) and starts_with(parked_for, 'job:') and options ? 'order_key'
+    ) as waiting
+    where waiting.ids is not null;
     insert into errand.flow_check (child_id)
     select id from errand.job where id = any (begin_wait.ids) and starts_with(parked_for, 'job:');
 end

@@ -104,7 +104,9 @@ begin
         limited := array(
             select distinct limit_key
             from errand.job
-            where id = any (ready) and state = 'available' and limit_key is not null);
+            where id = any (ready) and state = 'available' and limit_key is not null
+                -- One with an order key has its slot first.
+                and (options ? 'order_key') is not true);
         if limited <> '{}' then
             perform errand_internal.park_beyond_limits(ready, limited);
         end if;

@@ -97,6 +97,11 @@ begin
         left join errand_internal.retentions() as existing on existing.kind = failed.kind and existing.state = 'failed'
         where failed.finished_at < now() - coalesce(existing.keep, keep_failed * interval '1 day')
             and not exists (select from unnest(awaited) as parent where parent = failed.id)
+            -- One that blocks its order key.
+            and not exists (
+                select
+                from errand.order_slot as slot
+                where slot.order_key = failed.options ->> 'order_key' and slot.job_id = failed.id)
         order by failed.finished_at
         limit 10000
         for update of failed skip locked));

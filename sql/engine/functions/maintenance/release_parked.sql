@@ -15,7 +15,7 @@ declare
     started timestamptz := clock_timestamp();
     key text;
 begin
-    if exists (select from errand.job where parked_for > 'limit:' and parked_for < 'signal:') then
+    if exists (select from errand.job where parked_for > 'limit:' and parked_for < 'order:') then
         perform from errand.limit where not has_slots limit 1 for update skip locked;
         if found then
             -- Claims wait until this transaction ends: once for each new limit.
@@ -39,7 +39,7 @@ begin
     loop
         select parked_for into waits_for
         from errand.job
-        where parked_for > waits_for and parked_for < 'signal:'
+        where parked_for > waits_for and parked_for < 'order:'
         order by parked_for
         limit 1;
         if not found then

@@ -33,6 +33,10 @@ begin
             select * into checked from errand_internal.check_rates(existing.memory);
             next_memory := checked.memory;
             is_more := checked.is_more;
+        when 'orders' then
+            select * into checked from errand_internal.check_orders(existing.memory);
+            next_memory := checked.next_memory;
+            is_more := checked.is_more;
         when 'marks' then
             select * into moved from errand_internal.move_marks(existing.memory);
             next_memory := moved.next_memory;

@@ -29,7 +29,7 @@ begin
         when 'release' then
             -- In two ranges: jobs that wait for others lie between them.
             has_work := exists (select from errand.job where parked_for > 'circuit:' and parked_for < 'crash')
-                or exists (select from errand.job where parked_for > 'limit:' and parked_for < 'signal:')
+                or exists (select from errand.job where parked_for > 'limit:' and parked_for < 'order:')
                 or exists (
                     select
                     from errand.circuit
@@ -43,6 +43,8 @@ begin
             has_work := errand_internal.any_waits_for_jobs();
         when 'rates' then
             has_work := exists (select from errand.rate_change) or exists (select from errand.rate_reservation);
+        when 'orders' then
+            has_work := exists (select from errand.order_job) or exists (select from errand.order_check);
         when 'marks' then
             has_work := exists (select from errand.worker where pulls_as is not null);
         when 'rescue' then

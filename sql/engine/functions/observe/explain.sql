@@ -13,6 +13,7 @@
 --                                                     it may not run now
 --   waits_for_signal, waits_for_callback              an outside event has not come
 --   waits_for_jobs, parent_failed                     jobs have to succeed first
+--   behind_in_order, order_blocked                    others of its order key come first; one of them has failed
 --   crashed                                           it was in two crashes of its worker, and will run alone
 --   behind, next                                      it waits in the queue
 -- Errors are hidden from roles with errand_monitor only (errand_internal.sees_content). hint is the call that fixes the

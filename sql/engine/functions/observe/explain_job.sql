@@ -65,6 +65,8 @@ begin
         return next;
     elsif starts_with(job.parked_for, 'job:') then
         return query select * from errand_internal.explain_parents(job);
+    elsif starts_with(job.parked_for, 'order:') then
+        return query select * from errand_internal.explain_order(job);
     elsif job.parked_for = 'crash' then
         code := 'crashed';
         detail := format('it was running in %s crashes of its worker: such jobs are released one at a time',

@@ -20,6 +20,10 @@ begin
     -- In the order in which all sessions lock keys and jobs. One retried meanwhile would be locked out of order.
     locked := array(
         select id from errand.job where id = any (ids) order by coalesce(unique_key, waiting_key), id for update);
+    -- Those behind them come next, and none of these.
+    delete from errand.order_job as joined
+    using errand.job
+    where job.id = any (locked) and joined.order_key = job.options ->> 'order_key' and joined.job_id = job.id;
     for job_id in select distinct id from unnest(ids) as id where id is not null order by id loop
         select * into existing from errand.job where id = job_id and id = any (locked);
         if found then

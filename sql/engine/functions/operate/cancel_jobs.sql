@@ -1,7 +1,7 @@
 -- cancel_jobs: cancels those of the jobs that are unfinished, of the wanted state, and not locked by another session.
 --
 -- Returns their ids, and the state of each before. The caller tells the jobs that wait for them:
--- errand_internal.parents_ended.
+-- errand_internal.parents_ended. The next jobs of their order keys may run.
 create or replace function errand_internal.cancel_jobs(
     asked bigint[], wanted text, reason text, out ids bigint[], out states text[]
 )
@@ -10,6 +10,8 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     followed bigint[];
     keys text[];
+    ordered bigint[];
+    order_keys text[];
 begin
     -- From here on no worker claims or completes these jobs.
     select array_agg(id order by id), array_agg(state order by id), array_agg(id) filter (where options ? 'owner'),
@@ -33,17 +35,29 @@ begin
     end if;
     with ended as (
         delete from errand.job where id = any (cancel_jobs.ids) returning *
+    ),
+    written as (
+        insert into errand.history (
+            id, :request_columns, :attempt_columns, attempts, payload, payload_day, state, reason)
+        select
+            id, :request_head, coalesce(unique_key, waiting_key), :request_tail, :attempt_columns,
+            case
+                when state = 'running' then errand_internal.attempt_record(
+                    ended, (select name from errand.worker where worker.id = ended.worker_id), 'cancelled',
+                    cancel_jobs.reason)
+                else attempts
+            end,
+            payload, payload_day, 'cancelled', left(cancel_jobs.reason, 4000)
+        from ended
+        returning id, options
     )
-    insert into errand.history (id, :request_columns, :attempt_columns, attempts, payload, payload_day, state, reason)
     select
-        id, :request_head, coalesce(unique_key, waiting_key), :request_tail, :attempt_columns,
-        case
-            when state = 'running' then errand_internal.attempt_record(
-                ended, (select name from errand.worker where worker.id = ended.worker_id), 'cancelled',
-                cancel_jobs.reason)
-            else attempts
-        end,
-        payload, payload_day, 'cancelled', left(cancel_jobs.reason, 4000)
-    from ended;
+        array_agg(id) filter (where options ? 'order_key'),
+        array_agg(options ->> 'order_key') filter (where options ? 'order_key')
+    into ordered, order_keys
+    from written;
+    if ordered is not null then
+        perform errand_internal.order_ended(order_keys, ordered);
+    end if;
 end
 $$;

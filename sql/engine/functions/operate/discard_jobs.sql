@@ -1,5 +1,5 @@
 -- discard_jobs: moves failed jobs to the history as cancelled, except those that another session has locked. Their
--- failures stay in errand.failures. Returns the ids.
+-- failures stay in errand.failures. The next jobs of order keys that they blocked may run. Returns the ids.
 create or replace function errand_internal.discard_jobs(asked bigint[], reason text) returns bigint[]
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -7,6 +7,8 @@ declare
     locked constant bigint[] := array(
         -- In the order in which all sessions lock jobs.
         select id from errand.failed where id = any (asked) order by id for update skip locked);
+    ordered bigint[];
+    order_keys text[];
 begin
     insert into errand.past_failure (job_id, finished_at, queue, kind, fingerprint, error, became, subject)
     select id, finished_at, queue, kind, fingerprint, error, 'discarded', subject
@@ -20,12 +22,23 @@ begin
         array(select unique_key from errand.failed where id = any (locked) and unique_key is not null));
     with gone as (
         delete from errand.failed where id = any (locked) returning *
+    ),
+    written as (
+        insert into errand.history (id, :request_columns, :attempt_columns, attempts, payload, state, reason)
+        select
+            id, :request_columns, :attempt_columns, attempts, payload, 'cancelled',
+            left('discarded: ' || discard_jobs.reason, 4000)
+        from gone
+        returning id, options
     )
-    insert into errand.history (id, :request_columns, :attempt_columns, attempts, payload, state, reason)
     select
-        id, :request_columns, :attempt_columns, attempts, payload, 'cancelled',
-        left('discarded: ' || discard_jobs.reason, 4000)
-    from gone;
+        array_agg(id) filter (where options ? 'order_key'),
+        array_agg(options ->> 'order_key') filter (where options ? 'order_key')
+    into ordered, order_keys
+    from written;
+    if ordered is not null then
+        perform errand_internal.order_ended(order_keys, ordered);
+    end if;
     return locked;
 end
 $$;

@@ -1,8 +1,9 @@
 -- move_jobs: gives waiting jobs another queue, priority or time, in the order of `ids`. Null keeps the old value.
 --
 -- due_at has an element for each id; null keeps the job's time. A job that is due then becomes scheduled if that is
--- later than now, and available if it was scheduled. One that waits for others goes on waiting for them.
--- errand_internal.requeue draws the positions, in this order. The caller has locked the rows.
+-- later than now, and available if it was scheduled. One that waits for others goes on waiting for them. A job with an
+-- order key keeps its order. errand_internal.requeue draws the positions, in the order of `ids`. The caller has locked
+-- the rows.
 create or replace function errand_internal.move_jobs(
     ids bigint[], due_at timestamptz[], queue text, priority int
 ) returns void

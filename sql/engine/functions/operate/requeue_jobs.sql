@@ -4,8 +4,9 @@
 -- before that. Only failed and cancelled jobs are changed; other ids are ignored. A last moment that has passed is
 -- removed. The failures stay in errand.failures. Returns the ids. Raises ER409, with context in front, if an
 -- unfinished job has the unique key of one of them; an expired one becomes obsolete. A job that has its key only while
--- it waits comes back without it then: errand_internal.regain_keys. A job that waits for others waits
--- for them again: errand_internal.begin_wait.
+-- it waits comes back without it then: errand_internal.regain_keys. A job that waits for others waits for them again:
+-- errand_internal.begin_wait. One that blocks its order key is the first of it; others take their places again:
+-- errand_internal.begin_order.
 create or replace function errand_internal.requeue_jobs(
     context text, ids bigint[], due_at timestamptz[]
 ) returns bigint[]
@@ -75,17 +76,28 @@ begin
     ),
     placed as (
         select
-            *, case when due_at > now() then null else nextval('errand.job_position') end as queue_position,
+            *,
+            case
+                when due_at <= now() and (options ? 'order_key') is not true then nextval('errand.job_position')
+            end as queue_position,
+            case
+                when due_at <= now() and options ? 'order_key' then 'order:' || (options ->> 'order_key')
+            end as parked_for,
             case when waiting_key is null then unique_key end as kept_key
         from old
     ),
     added as (
         insert into errand.job (
-            id, :request_columns, waiting_key, created_at, attempts, payload, not_after, run_at, state, queue_position)
+            id, :request_columns, waiting_key, created_at, attempts, payload, not_after, run_at, state, queue_position,
+            parked_for)
         select
             id, :request_head, kept_key, :request_tail, waiting_key, created_at, attempts, payload,
             case when not_after > greatest(due_at, now()) then not_after end, due_at,
-            case when queue_position is null then 'scheduled' else 'available' end, queue_position
+            case
+                when parked_for is not null then 'parked' when queue_position is null then 'scheduled'
+                else 'available'
+            end,
+            queue_position, parked_for
         from placed
         -- In one order for all sessions, as in errand.enqueue_many.
         order by kept_key, queue_position
@@ -109,9 +121,19 @@ begin
     update errand.job
     set options = options - 'signal'
     where id = any (back) and starts_with(options #>> '{signal,name}', 'callback/');
+    -- They block their order keys no longer, and keep their slots.
+    update errand.order_slot as slot
+    set blocked_at = null
+    from errand.job
+    where job.id = any (back) and slot.order_key = job.options ->> 'order_key' and slot.job_id = job.id;
     perform errand_internal.begin_wait(waiting.ids)
     from (select array_agg(id) as ids from errand.job where id = any (back) and options ? 'after') as waiting
     where waiting.ids is not null;
+    perform errand_internal.begin_order(ordered.ids)
+    from (
+        select array_agg(id) as ids from errand.job where id = any (back) and options ? 'order_key'
+    ) as ordered
+    where ordered.ids is not null;
     perform errand_internal.wake();
     return coalesce(back, '{}');
 end

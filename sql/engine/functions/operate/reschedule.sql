@@ -4,9 +4,9 @@
 --   select * from errand.reschedule('{4712}', priority => 1);
 --
 -- A job that moves to another queue or priority gets the last position there. One that waits for other jobs still does,
--- and starts at run_at at the earliest. Running and ended jobs stay as they are. Returns a row for each id with its
--- state before and now, nulls for an unknown id. Raises ER422, and ER404 for a queue that no job, kind or worker has
--- named so far, unless force => true.
+-- and starts at run_at at the earliest. One with an order key keeps its order. Running and ended jobs stay as they are.
+-- Returns a row for each id with its state before and now, nulls for an unknown id. Raises ER422, and ER404 for a queue
+-- that no job, kind or worker has named so far, unless force => true.
 -- errand: for ops
 -- errand: topic move
 create or replace function errand.reschedule(
@@ -19,6 +19,7 @@ declare
     locked bigint[];
     moved bigint[] := '{}';
     waits_for text;
+    order_key text;
 begin
     if num_nonnulls(reschedule.run_at, reschedule.priority, reschedule.queue) = 0 then
         raise exception 'reschedule: expected run_at, priority or queue, got none' using errcode = 'ER422';
@@ -32,8 +33,10 @@ begin
     -- In the order in which all sessions lock keys and jobs. One retried meanwhile would be locked out of order.
     locked := array(
         select id from errand.job where id = any (ids) order by coalesce(unique_key, waiting_key), id for update);
-    for job_id, was, waits_for in
-        select asked.id, coalesce(job.state, errand_internal.state_of(asked.id)), job.parked_for
+    for job_id, was, waits_for, order_key in
+        select
+            asked.id, coalesce(job.state, errand_internal.state_of(asked.id)), job.parked_for,
+            job.options ->> 'order_key'
         from (select distinct id from unnest(ids) as id where id is not null) as asked
         left join errand.job on job.id = asked.id and job.id = any (locked)
         order by asked.id
@@ -43,7 +46,10 @@ begin
             now := case
                 when starts_with(waits_for, 'job:') then was
                 when reschedule.run_at > now() then 'scheduled'
-                when reschedule.run_at is not null and was = 'scheduled' then 'available'
+                when reschedule.run_at is not null and was = 'scheduled' then case
+                    when order_key is null or errand_internal.may_begin(job_id, order_key) then 'available'
+                    else 'parked'
+                end
                 else was
             end;
             moved := moved || job_id;

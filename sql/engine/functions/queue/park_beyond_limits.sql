@@ -30,7 +30,7 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
         cross join unnest(ids) as one(id)
         join errand.job as added on added.id = one.id
         -- Not by the position: the planner could read the whole queue for it.
-        where added.state = 'available' and room.most ? added.limit_key
+        where added.state = 'available' and room.most ? added.limit_key and (added.options ? 'order_key') is not true
     ),
     beyond as materialized (
         select id, limit_key

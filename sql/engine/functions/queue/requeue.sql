@@ -5,9 +5,20 @@
 -- position would stay hidden there. A job that is handed back keeps its position, as is_handed_back asks: claims find
 -- such jobs by an index of their own. A parked job that is_handed_back asks for gets a new position, and comes first
 -- all the same.
+--
+-- A job with an order key is parked instead, if others of its key come first: errand_internal.may_begin.
 create or replace function errand_internal.requeue() returns trigger
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
+    if new.options is not null and new.options ? 'order_key'
+        and not errand_internal.may_begin(new.id, new.options ->> 'order_key')
+    then
+        new.state := 'parked';
+        new.parked_for := 'order:' || (new.options ->> 'order_key');
+        new.queue_position := null;
+        new.worker_id := null;
+        return new;
+    end if;
     -- The transaction id comes before the position. So a snapshot always shows which transactions may still hold a
     -- lower one.
     perform pg_current_xact_id();

@@ -17,6 +17,7 @@ as $$
 #variable_conflict use_column
 declare
     existing errand.job;
+    former record;
     is_due boolean;
 begin
     if errand_internal.free_key(wanted.unique_key) then
@@ -44,6 +45,10 @@ begin
     end if;
     is_due := wanted.run_at <= now();
     if on_conflict in ('replace', 'supersede') then
+        select id, options ->> 'order_key' as key into former
+        from errand.job
+        where unique_key = wanted.unique_key and job.state <> 'running' and options ? 'order_key'
+        for update;
         update errand.job
         set queue = wanted.queue, kind = wanted.kind, payload = wanted.payload, run_at = wanted.run_at,
             state = wanted.state, queue_position = case when wanted.state = 'available' then job.queue_position end,
@@ -53,6 +58,9 @@ begin
             waiting_key = wanted.waiting_key, parked_for = wanted.parked_for
         where unique_key = wanted.unique_key and job.state <> 'running'
         returning id, job.state, 'replaced' into job_id, state, outcome;
+        if former.id = job_id and wanted.parked_for is distinct from 'order:' || former.key then
+            perform errand_internal.order_ended(array[former.key], array[job_id], releases => false);
+        end if;
         -- Of another payload.
         delete from errand.step where step.job_id = resolve_conflict.job_id;
     elsif on_conflict = 'reschedule' then

@@ -4,9 +4,9 @@
 --
 -- outputs has an element for each job; null if no job has an output. The fence is the position at which the job was
 -- claimed. A job draws a new position whenever it becomes available, so a late completion of an earlier attempt changes
--- nothing. Jobs that wait for these are told: errand_internal.parents_ended. Returns what errand_internal.complete_v1
--- does. completed_by is the transaction that completed the jobs, by which errand_internal.count_missed_completions
--- knows them.
+-- nothing. Jobs that wait for these are told: errand_internal.parents_ended, order_ended. Returns what
+-- errand_internal.complete_v1 does. completed_by is the transaction that completed the jobs, by which
+-- errand_internal.count_missed_completions knows them.
 --
 -- The position is compared through coalesce wherever a job is found by its id, so that the planner never takes
 -- errand.job_position_index for it. If the last VACUUM found the queue nearly empty and an old snapshot keeps millions
@@ -25,6 +25,8 @@ as $$
 #variable_conflict use_column
 declare
     finished bigint[];
+    ordered bigint[];
+    order_keys text[];
 begin
     with ended as (
         delete from errand.job
@@ -45,10 +47,17 @@ begin
             :attempt_columns, attempts, payload, payload_day, 'succeeded',
             case when outputs is not null then outputs[array_position(ids, id)] end
         from ended
-        returning id
+        returning id, options
     )
-    select coalesce(array_agg(id), '{}') into finished from written;
+    select
+        coalesce(array_agg(id), '{}'), array_agg(id) filter (where options ? 'order_key'),
+        array_agg(options ->> 'order_key') filter (where options ? 'order_key')
+    into finished, ordered, order_keys
+    from written;
     perform errand_internal.parents_ended(finished);
+    if ordered is not null then
+        perform errand_internal.order_ended(order_keys, ordered);
+    end if;
     completed_by := pg_current_xact_id()::text::bigint;
     refused := '{}';
     locked := '{}';

@@ -2,9 +2,9 @@
 -- behind `starts` and without those in `met`. Handed-back jobs lie below the starts. They have an index of their own,
 -- and come first in their priority.
 --
--- undecided has the jobs that need a decision (errand_internal.admit): those with a last moment, a guard, a limit or a
--- rate, and those of the kinds in scope.checked. last_attempts is the number of jobs on their last attempt. needs_trim
--- says that payloads may be more than a claim takes.
+-- undecided has the jobs that need a decision (errand_internal.admit): those with a last moment, a guard, a limit, a
+-- rate or an order key, and those of the kinds in scope.checked. last_attempts is the number of jobs on their last
+-- attempt. needs_trim says that payloads may be more than a claim takes.
 create or replace function errand_internal.lock_due(
     scope errand.claim_scope, starts bigint[], met tid[], most int, out locked tid[], out ids bigint[],
     out undecided tid[], out last_attempts int, out took_handed_back boolean, out needs_trim boolean
@@ -30,7 +30,7 @@ begin
             pg_column_compression(due.payload) is not null as is_compressed,
             coalesce(due.payload_bytes, pg_column_size(due.payload)) as bytes,
             due.not_after is not null or due.guard is not null or due.limit_key is not null and is_bounded
-                or due.rate_key is not null or due.kind = any (checked) as needs_admission
+                or due.rate_key is not null or due.kind = any (checked) or due.options ? 'order_key' as needs_admission
         from (
             select waits.*
             from unnest(scope.priorities) as level
@@ -40,7 +40,7 @@ begin
                     select
                         waiting.ctid, waiting.id, waiting.kind, waiting.not_after, waiting.guard, waiting.limit_key,
                         waiting.rate_key, waiting.attempt, waiting.max_attempts, waiting.payload, waiting.payload_bytes,
-                        waiting.is_handed_back
+                        waiting.is_handed_back, waiting.options
                     from errand.job as waiting
                     where scope.has_handed_back and waiting.is_handed_back and waiting.queue = in_queue
                         and waiting.priority = level and waiting.state = 'available'
@@ -53,7 +53,7 @@ begin
                     select
                         waiting.ctid, waiting.id, waiting.kind, waiting.not_after, waiting.guard, waiting.limit_key,
                         waiting.rate_key, waiting.attempt, waiting.max_attempts, waiting.payload, waiting.payload_bytes,
-                        waiting.is_handed_back
+                        waiting.is_handed_back, waiting.options
                     from errand.job as waiting
                     where waiting.queue = in_queue and waiting.priority = level
                         and waiting.queue_position > starts[level]

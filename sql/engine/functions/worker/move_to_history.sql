@@ -1,5 +1,5 @@
 -- move_to_history: moves one job, as given, from errand.job to the history, and tells the jobs that wait for it:
--- errand_internal.parents_ended.
+-- errand_internal.parents_ended, order_ended.
 create or replace function errand_internal.move_to_history(
     job errand.job, state text, output jsonb, reason text, releases boolean default true
 ) returns void
@@ -18,5 +18,8 @@ begin
         perform errand_internal.end_periods(array[job.id], array[job.unique_key]);
     end if;
     perform errand_internal.parents_ended(array[job.id], releases);
+    if job.options ? 'order_key' then
+        perform errand_internal.order_ended(array[job.options ->> 'order_key'], array[job.id], releases);
+    end if;
 end
 $$;
