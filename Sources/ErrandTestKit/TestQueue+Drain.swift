@@ -99,10 +99,11 @@ extension TestQueue {
             // The part of maintenance that jobs may wait for: limits with room, circuits that are closed again, and the
             // ends of other jobs.
             let rows = try await database.pipeline([
-                "select errand_internal.release_parked()", "select errand_internal.check_children()", isBusy,
+                "select errand_internal.release_parked()", "select errand_internal.check_children()",
+                "select errand_internal.check_orders()", isBusy,
             ])
             // The job that probes a circuit may have completed between the two: the next check releases the others.
-            idleChecks = try rows[2].scalar(Bool.self) ? 0 : idleChecks + 1
+            idleChecks = try rows[3].scalar(Bool.self) ? 0 : idleChecks + 1
             if idleChecks == 0 { try await Task.sleep(for: .milliseconds(2)) }
         }
         return true

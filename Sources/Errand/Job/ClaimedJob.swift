@@ -63,6 +63,7 @@ struct JobOptions: Sendable, Decodable {
     let notAfter: Timestamp?
     let guardName: String?
     let limitKey: String?
+    let orderKey: String?
     let tags: [String]?
     let forWorker: WorkerOptions
 
@@ -70,6 +71,7 @@ struct JobOptions: Sendable, Decodable {
         case notAfter = "not_after"
         case guardName = "guard"
         case limitKey = "limit_key"
+        case orderKey = "order_key"
         case tags
     }
 
@@ -78,6 +80,7 @@ struct JobOptions: Sendable, Decodable {
         notAfter = try container.decodeIfPresent(Int64.self, forKey: .notAfter).map(Timestamp.init(microseconds:))
         guardName = try container.decodeIfPresent(String.self, forKey: .guardName)
         limitKey = try container.decodeIfPresent(String.self, forKey: .limitKey)
+        orderKey = try container.decodeIfPresent(String.self, forKey: .orderKey)
         tags = try container.decodeIfPresent([String].self, forKey: .tags)
         forWorker = try WorkerOptions(from: decoder)
     }

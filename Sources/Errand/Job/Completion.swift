@@ -152,8 +152,11 @@ extension Completion {
     /// What logs and traces say of a failure, without its text, which may hold private data.
     var shownCause: String { cause ?? "reported by its handler" }
 
-    /// Whether the completion may make a job due without a wake-up: the job itself, or one that waits for its limit.
-    var mayLeaveDueJob: Bool { commit != nil || !outcome.isFinal || job.options?.limitKey != nil }
+    /// Whether the completion may make a job due without a wake-up: the job itself, or one that waits for its limit or
+    /// its order key.
+    var mayLeaveDueJob: Bool {
+        commit != nil || !outcome.isFinal || job.options?.limitKey != nil || job.options?.orderKey != nil
+    }
 
     /// The limits in which the completions free a slot.
     static func limitKeys(of completions: [Completion]) -> [String] { completions.compactMap(\.job.options?.limitKey) }

@@ -15,6 +15,8 @@ public struct JobPolicy: Sendable, Hashable {
     /// The key of the rate under which jobs of the kind start, over all workers; nil is none. Operators set rates with
     /// `errand.set_key_rate`.
     public var rateKey: String?
+    /// How jobs of the kind run one after the other; nil is side by side.
+    public var order: OrderPolicy?
     /// The circuits of what jobs of the kind need: none is started while one of them is open.
     public var circuits: [String]
     /// How long ended jobs of the kind are kept.
@@ -29,6 +31,7 @@ public struct JobPolicy: Sendable, Hashable {
         retry: RetryPolicy = .exponential(),
         limit: Int? = nil,
         rateKey: String? = nil,
+        order: OrderPolicy? = nil,
         circuits: [String] = [],
         retention: JobRetention = JobRetention(),
         memory: Int = 0
@@ -42,6 +45,7 @@ public struct JobPolicy: Sendable, Hashable {
         self.retry = retry
         self.limit = limit
         self.rateKey = rateKey
+        self.order = order
         self.circuits = circuits
         self.retention = retention
         self.memory = memory
@@ -55,7 +59,8 @@ extension JobPolicy {
         let limitKey = limit.map { _ in "kind/\(kind.rawValue)" }
         let defaults = KindDefaults(
             queue: queue, priority: priority, max_attempts: retry.attempts, limit_key: limitKey,
-            rate_key: rateKey)
+            rate_key: rateKey,
+            order_key: order?.key, if_head_fails: order?.ifHeadFails.rawValue)
         return defaults == .ofAll ? nil : try JSONB(encoding: defaults)
     }
 
@@ -65,10 +70,36 @@ extension JobPolicy {
         let max_attempts: Int
         let limit_key: String?
         let rate_key: String?
+        let order_key: String?
+        let if_head_fails: String?
 
         static let ofAll = KindDefaults(
-            queue: "default", priority: 2, max_attempts: 10, limit_key: nil, rate_key: nil)
+            queue: "default", priority: 2, max_attempts: 10, limit_key: nil, rate_key: nil, order_key: nil,
+            if_head_fails: nil)
     }
+}
+
+/// How jobs of a kind run one after the other: ``EnqueueOption/ordered(by:ifHeadFails:)``.
+public struct OrderPolicy: Sendable, Hashable {
+    /// The order key of all jobs of the kind, unless an enqueue names another one. Nil is none: enqueues name them.
+    public var key: String?
+    /// What a failure of one of them does to those behind it, unless an enqueue says it.
+    public var ifHeadFails: HeadFailure
+
+    public init(by key: String? = nil, ifHeadFails: HeadFailure = .block) {
+        precondition(
+            key.map { (1...500).contains($0.unicodeScalars.count) } ?? true, "key: expected 1 to 500 characters")
+        self.key = key
+        self.ifHeadFails = ifHeadFails
+    }
+}
+
+/// What becomes of the jobs of an order key if one of them fails for good.
+public enum HeadFailure: String, Sendable, Hashable {
+    /// They wait until it is retried or discarded: `errand.blocked_keys` lists such keys.
+    case block
+    /// The next one starts.
+    case goOn = "go_on"
 }
 
 /// How long ended jobs of a kind are kept: at least a day. Nil is the default: 7 days, and 30 days for failed jobs.

@@ -53,6 +53,8 @@ private struct KnownKind: Encodable {
     let retry_delays_s: [Double]
     let retry_jitter: Double
     let on_failure: String?
+    let order_key: String?
+    let if_head_fails: String?
 
     init(_ kind: JobKind, _ entry: Handlers.Entry) {
         let policy = entry.policy
@@ -69,5 +71,7 @@ private struct KnownKind: Encodable {
         retry_delays_s = policy.retry.bounds.map { Double($0.wholeMilliseconds) / 1000 }
         retry_jitter = policy.retry.jitter
         on_failure = entry.onFailure?.rawValue
+        order_key = policy.order?.key
+        if_head_fails = policy.order?.ifHeadFails.rawValue
     }
 }

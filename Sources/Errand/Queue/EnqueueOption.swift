@@ -25,6 +25,8 @@ public struct EnqueueOption: Sendable {
         package var follow = false
         package var parents: [Int64] = []
         package var ifParentFails = ParentFailure.wait
+        package var orderKey: String?
+        package var ifHeadFails: HeadFailure?
 
         /// `forWorker` as errand.enqueue takes it.
         var options: JSONB? {
@@ -35,6 +37,7 @@ public struct EnqueueOption: Sendable {
         var needsWholeForm: Bool {
             uniqueKey != nil || notAfter != nil || limitKey != nil || rateKey != nil || guardName != nil
                 || !tags.isEmpty || subject != nil || forWorker != WorkerOptions() || follow || !parents.isEmpty
+                || orderKey != nil || ifHeadFails != nil
         }
     }
 
@@ -153,6 +156,16 @@ extension EnqueueOption {
     /// The key of the rate that the job starts under, up to 500 characters, instead of the kind's. Operators set rates
     /// with `errand.set_key_rate`.
     public static func rated(by key: String) -> Self { .init { $0.rateKey = key } }
+
+    /// Jobs with the same key of up to 500 characters run one after the other, in the order of their ids, of whatever
+    /// kind and queue. `ifHeadFails` says what a failure of this one does to those behind it; nil is the kind's
+    /// policy, else ``HeadFailure/block``.
+    public static func ordered(by key: String, ifHeadFails: HeadFailure? = nil) -> Self {
+        .init { values in
+            values.orderKey = key
+            values.ifHeadFails = ifHeadFails
+        }
+    }
 
     /// A registered SQL function (`errand.put_guard`) says before the start and at the completion whether the
     /// job is still wanted.

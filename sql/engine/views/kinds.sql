@@ -44,6 +44,8 @@ select
     kind.rate_key,
     kind.circuits,
     kind.on_failure,
+    kind.order_key,
+    kind.if_head_fails,
     coalesce(alive.workers, 0) as workers,
     greatest(case when not whole.active then job_count.available end, fresh.available, 0) as waiting,
     greatest(case when not whole.active then job_count.running end, fresh.running, 0) as running,
@@ -108,6 +110,8 @@ comment on column errand.kinds.limit_key is 'limit of its jobs, unless an enqueu
 comment on column errand.kinds.rate_key is 'rate of its jobs, unless an enqueue names one';
 comment on column errand.kinds.circuits is 'the circuits of its jobs';
 comment on column errand.kinds.on_failure is 'the kind of the job that each of its failures enqueues';
+comment on column errand.kinds.order_key is 'order key of its jobs, unless an enqueue names one';
+comment on column errand.kinds.if_head_fails is 'block or go_on, for its jobs with an order key; null = block';
 comment on column errand.kinds.workers is 'live workers that have it';
 comment on column errand.kinds.waiting is 'available jobs';
 comment on column errand.kinds.running is 'running jobs';

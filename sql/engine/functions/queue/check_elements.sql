@@ -12,7 +12,7 @@ declare
     -- Elements without them aren't searched for them.
     of_flows constant text[] := '{after,after_elements,if_parent_fails}';
     of_keys constant text[] := '{unique_for,unique_while,no_later_than}';
-    allowed constant text[] := usual || of_flows || of_keys;
+    allowed constant text[] := usual || of_flows || of_keys || '{order_key,if_head_fails}';
     are_good boolean;
     element record;
 begin

@@ -5,12 +5,12 @@
 --   select * from errand.enqueue('noop', unique_key => 'hourly', on_conflict => 'reschedule', run_at => now());
 --   select * from errand.enqueue('welcome_mail', '{"user": 7}', unique_key => 'welcome/7', unique_for => '1 day');
 --
--- Queue, priority, max_attempts, limit_key and rate_key default to the values that a worker registered for the kind,
--- else to those of kind_defaults, as {"queue": "mail", "max_attempts": 3}, else to 'default', 2, 10 and none. run_at is
--- at most 10 years away. not_after is the latest start: after it the job is obsolete. guard is a name in errand.guard,
--- called before the job starts and again at its completion. limit_key: see errand.set_limit; rate_key: see
--- errand.set_key_rate. subject is the user whose job it is: people.erase cancels and blanks the jobs with that subject,
--- and no others. options has what only the job's worker reads, as {"traceparent": "00-…"}:
+-- Queue, priority, max_attempts, limit_key, rate_key, order_key and if_head_fails default to the values that a worker
+-- registered for the kind, else to those of kind_defaults, as {"queue": "mail", "max_attempts": 3}, else to 'default',
+-- 2, 10 and none. run_at is at most 10 years away. not_after is the latest start: after it the job is obsolete. guard
+-- is a name in errand.guard, called before the job starts and again at its completion. limit_key: see errand.set_limit;
+-- rate_key: see errand.set_key_rate. subject is the user whose job it is: people.erase cancels and blanks the jobs with
+-- that subject, and no others. options has what only the job's worker reads, as {"traceparent": "00-…"}:
 -- errand_internal.check_options. With follow => true the job is the login's own, which then may see it, wait for it and
 -- cancel it: errand.job, errand.ended, errand.cancel_own.
 --
@@ -20,6 +20,13 @@
 --   go_on    it starts all the same, once the others have ended
 --   cancel   it is cancelled
 -- Its worker may read their outputs: errand.parents.
+--
+-- Jobs with the same order_key run one after the other, in the order of their ids, whatever their queues and
+-- priorities: one starts once those before it have ended. It is parked until then. A job keeps its place over retries
+-- and snoozes; one that is scheduled takes its place when it is due. If it fails for good, if_head_fails says what
+-- becomes of those behind it:
+--   block  (the default, unless the kind has another) they wait until it is retried or discarded: errand.blocked_keys
+--   go_on  the next one starts
 --
 -- If an unfinished job has the unique_key, nothing is inserted and that job is returned. A waiting job whose not_after
 -- has passed becomes obsolete instead, and its key is free. on_conflict says more:
@@ -67,6 +74,8 @@ create or replace function errand.enqueue(
     unique_for interval default null,
     unique_while text default null,
     no_later_than interval default null,
+    order_key text default null,
+    if_head_fails text default null,
     out job_id bigint,
     out inserted boolean,
     out state text
@@ -96,7 +105,8 @@ begin
     if bytes is not null and on_conflict = 'keep' and not follow and if_parent_fails = 'wait'
         and num_nonnulls(
             enqueue.run_at, enqueue.unique_key, not_after, enqueue.limit_key, enqueue.guard, tags, enqueue.subject,
-            enqueue.options, after, enqueue.rate_key, unique_for, unique_while, no_later_than) = 0
+            enqueue.options, after, enqueue.rate_key, unique_for, unique_while, no_later_than,
+            enqueue.order_key, enqueue.if_head_fails) = 0
     then
         insert into errand.job (queue, kind, payload, state, queue_position, priority, max_attempts)
         select
@@ -105,7 +115,7 @@ begin
             coalesce(enqueue.max_attempts, defaults.max_attempts, 10)
         from (values (enqueue.kind)) as asked (name)
         left join errand.kind as defaults on defaults.name = asked.name
-        where defaults.limit_key is null and defaults.rate_key is null
+        where defaults.limit_key is null and defaults.rate_key is null and defaults.order_key is null
             and (kind_defaults is null or defaults.name is not null)
             and (defaults.untaken_since is null or errand_internal.tell_untaken(asked.name, defaults.untaken_since))
         returning id, true, job.state into job_id, inserted, state;
@@ -125,6 +135,7 @@ begin
         enqueue.unique_key, not_after, on_conflict, enqueue.limit_key, enqueue.guard, tags, enqueue.subject,
         enqueue.options, case when follow then session_user::text end, kind_defaults, null, after, if_parent_fails,
         rate_key => enqueue.rate_key, unique_for => enqueue.unique_for, unique_while => enqueue.unique_while,
-        no_later_than => enqueue.no_later_than);
+        no_later_than => enqueue.no_later_than, order_key => enqueue.order_key,
+        if_head_fails => enqueue.if_head_fails);
 end
 $$;

@@ -28,6 +28,7 @@ declare
     found_ids bigint[];
     states text[];
     limited text[];
+    ordered boolean;
     taken bigint;
     asked record;
     one_by_one boolean;
@@ -39,7 +40,8 @@ begin
         null;
     elsif asked.have_keys then
         begin
-            select added.ids, added.ids, added.states, added.limited into ids, found_ids, states, limited
+            select added.ids, added.ids, added.states, added.limited, added.ordered
+            into ids, found_ids, states, limited, ordered
             from errand_internal.insert_keyed_jobs(jobs) as added;
             if limited is not null or array_position(ids, null) is not null then
                 select found.ids, found.states into found_ids, states
@@ -55,7 +57,8 @@ begin
                 one_by_one := true;
         end;
     else
-        select added.ids, added.ids, added.states, added.limited into ids, found_ids, states, limited
+        select added.ids, added.ids, added.states, added.limited, added.ordered
+        into ids, found_ids, states, limited, ordered
         from errand_internal.insert_jobs(jobs) as added;
         if limited is not null then
             select found.states into states from errand_internal.find_jobs(jobs, ids) as found;
@@ -83,6 +86,11 @@ begin
         states := errand_internal.add_parents(
             jobs, found_ids,
             array(select id is not null from unnest(ids) with ordinality as one(id, index) order by index));
+    end if;
+    if ordered then
+        -- Those that wait for no others first.
+        perform errand_internal.begin_order(ids);
+        select found.states into states from errand_internal.find_jobs(jobs, found_ids) as found;
     end if;
     return query
     select index::int, found_id, id is not null, state

@@ -22,7 +22,7 @@ begin
                 kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int,
                 unique_key text, not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[],
                 subject text, options jsonb, follow boolean, kind_defaults jsonb, unique_for interval,
-                unique_while text, no_later_than interval, rate_key text);
+                unique_while text, no_later_than interval, rate_key text, order_key text, if_head_fails text);
         exception
             when data_exception then
                 perform errand_internal.refuse_element(jobs);
@@ -37,6 +37,11 @@ begin
                 asked.unique_key, asked.on_conflict, asked.unique_for, asked.unique_while, asked.no_later_than,
                 format('enqueue_many: jobs[%s]', element.ordinality));
         end if;
+        perform errand_internal.order_options(
+            format('enqueue_many: jobs[%s]', element.ordinality), asked.order_key, asked.if_head_fails,
+            coalesce(
+                (select order_key from errand.kind where name = asked.kind), asked.kind_defaults ->> 'order_key'),
+            null);
         return query
         select element.ordinality::int, one.job_id, one.inserted, one.state
         from errand_internal.insert_job(
@@ -45,7 +50,7 @@ begin
             asked.tags, asked.subject, asked.options, case when asked.follow then session_user::text end,
             asked.kind_defaults, given_id => ids[element.ordinality], unique_for => asked.unique_for,
             unique_while => asked.unique_while, no_later_than => asked.no_later_than,
-            rate_key => asked.rate_key) as one;
+            rate_key => asked.rate_key, order_key => asked.order_key, if_head_fails => asked.if_head_fails) as one;
     end loop;
 end
 $$;

@@ -19,13 +19,15 @@ as $$
 #variable_conflict use_column
 declare
     due constant timestamptz := coalesce(enqueue_payloads_v1.run_at, now());
-    initial constant text := case when due > now() then 'scheduled' else 'available' end;
+    initial text := case when due > now() then 'scheduled' else 'available' end;
     any_large boolean;
     target text;
     urgency smallint;
     tries smallint;
     limited text;
     rated text;
+    ordering jsonb;
+    waits_for text;
     ids bigint[];
 begin
     perform errand_internal.check_job(
@@ -45,17 +47,26 @@ begin
         coalesce(enqueue_payloads_v1.queue, defaults.queue, 'default'),
         coalesce(enqueue_payloads_v1.priority, defaults.priority, 2),
         coalesce(enqueue_payloads_v1.max_attempts, defaults.max_attempts, 10),
-        defaults.limit_key, defaults.rate_key
-    into target, urgency, tries, limited, rated
+        defaults.limit_key, defaults.rate_key,
+        case
+            when defaults.order_key is not null
+                then errand_internal.order_options('enqueue', defaults.order_key, null, null, defaults.if_head_fails)
+        end
+    into target, urgency, tries, limited, rated, ordering
     from errand_internal.kind_defaults(enqueue_payloads_v1.kind, enqueue_payloads_v1.kind_defaults) as defaults;
+    if ordering is not null and initial = 'available' then
+        initial := 'parked';
+        waits_for := 'order:' || (ordering ->> 'order_key');
+    end if;
     perform pg_current_xact_id();
     with added as (
         insert into errand.job (
-            queue, kind, payload, run_at, state, queue_position, priority, max_attempts, limit_key, rate_key)
+            queue, kind, payload, run_at, state, queue_position, priority, max_attempts, limit_key, rate_key,
+            options, parked_for)
         select
             target, enqueue_payloads_v1.kind, case when pg_column_size(payload) <= 2000 then payload end, due, initial,
             case when initial = 'available' then nextval('errand.job_position') end, urgency, tries, limited,
-            rated
+            rated, ordering, waits_for
         from unnest(payloads) as payload
         returning id
     )
@@ -65,6 +76,9 @@ begin
     end if;
     if limited is not null and initial = 'available' then
         perform errand_internal.park_beyond_limits(ids, array[limited]);
+    end if;
+    if waits_for is not null then
+        perform errand_internal.begin_order(ids);
     end if;
     perform errand_internal.wake();
     return coalesce(ids, '{}');

@@ -8,7 +8,8 @@ create or replace function errand_internal.insert_job(
     owner text, kind_defaults jsonb, token text default null, after bigint[] default null,
     if_parent_fails text default 'wait', given_id bigint default null, rate_key text default null,
     unique_for interval default null, unique_while text default null, no_later_than interval default null,
-    out job_id bigint, out inserted boolean, out state text
+    order_key text default null, if_head_fails text default null, out job_id bigint, out inserted boolean,
+    out state text
 )
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -17,6 +18,8 @@ declare
     wanted errand.job;
     flow jsonb;
     outcome text;
+    ordering jsonb;
+    joins boolean := false;
     is_large constant boolean := pg_column_size(payload) > 2000;
     -- Before the position is drawn: see errand_internal.requeue.
     transaction constant xid8 := pg_current_xact_id();
@@ -61,11 +64,22 @@ begin
     wanted.guard := insert_job.guard;
     wanted.tags := nullif(insert_job.tags[:], '{}');
     wanted.subject := insert_job.subject;
-    wanted.options := errand_internal.stored_options(insert_job.options, owner, token);
+    if insert_job.order_key is not null or insert_job.if_head_fails is not null or defaults.order_key is not null then
+        ordering := errand_internal.order_options(
+            'enqueue', insert_job.order_key, insert_job.if_head_fails, defaults.order_key, defaults.if_head_fails);
+    end if;
+    wanted.options := errand_internal.stored_options(insert_job.options, owner, token, ordering);
     if flow is not null then
         wanted.options := coalesce(wanted.options, '{}') || flow;
         wanted.state := 'parked';
         wanted.parked_for := 'job:' || (flow #>> '{after,-1}');
+    elsif ordering is not null then
+        -- Its limit is asked once it comes next.
+        if wanted.state = 'available' then
+            joins := true;
+            wanted.state := 'parked';
+            wanted.parked_for := 'order:' || (ordering ->> 'order_key');
+        end if;
     elsif wanted.limit_key is not null and wanted.state = 'available'
         and errand_internal.limit_is_full(wanted.limit_key)
     then
@@ -122,6 +136,10 @@ begin
                 using errcode = 'ER409', hint = 'The job with its unique key was there before.';
         end if;
         perform errand_internal.begin_wait(array[job_id]);
+        state := errand_internal.state_of(job_id);
+    end if;
+    if joins and (inserted or outcome = 'replaced') then
+        perform errand_internal.begin_order(array[job_id]);
         state := errand_internal.state_of(job_id);
     end if;
     perform errand_internal.wake();

@@ -16,6 +16,12 @@ begin
         coalesce(job.limit_key, defaults.limit_key), coalesce(job.rate_key, defaults.rate_key), job.guard,
         nullif(job.tags[:], '{}'), job.subject,
         case
+            when job.order_key is not null or job.if_head_fails is not null or defaults.order_key is not null
+                then errand_internal.stored_options(
+                    job.options, case when job.follow then session_user::text end, null,
+                    errand_internal.order_options(
+                        format('enqueue_many: jobs[%s]', job.ordinal), job.order_key, job.if_head_fails,
+                        defaults.order_key, defaults.if_head_fails))
             when job.follow or job.options is not null then errand_internal.stored_options(
                 job.options, case when job.follow then session_user::text end)
         end
@@ -23,10 +29,10 @@ begin
         jsonb_to_recordset(jobs) as (
             kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int, unique_key text,
             not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], subject text,
-            options jsonb, follow boolean, kind_defaults jsonb, rate_key text)
+            options jsonb, follow boolean, kind_defaults jsonb, rate_key text, order_key text, if_head_fails text)
     ) with ordinality as job(
         kind, payload, queue, run_at, priority, max_attempts, unique_key, not_after, on_conflict, limit_key, guard,
-        tags, subject, options, follow, kind_defaults, rate_key, ordinal)
+        tags, subject, options, follow, kind_defaults, rate_key, order_key, if_head_fails, ordinal)
     -- Lateral with an offset: only a nested loop can do that, and it keeps the order of the elements.
     left join lateral (
         select *
