@@ -41,4 +41,50 @@ import Testing
             }
         }
     }
+
+    @Test("jobs of an order key go to one cell, whatever their tags and limits; a unique key of another is refused")
+    func ordered() async throws {
+        try await withFront(cells: 2) { front in
+            let database = front.database
+            for key in ["a", "b", "c", "d"] {
+                let ids = try await database.query(
+                    Statement(
+                        """
+                        select array_agg(job_id)
+                        from (
+                            select job_id from errand.enqueue('noop', order_key => $1, tags => '{x}', limit_key => 'y')
+                            union all
+                            select job_id
+                            from errand.enqueue_many(jsonb_build_array(
+                                jsonb_build_object('kind', 'noop', 'order_key', $1, 'tags', '["z"]'::jsonb),
+                                jsonb_build_object('kind', 'noop', 'order_key', $1)))
+                        ) as added
+                        """, [key])
+                ).scalar([Int64].self)
+                #expect(ids.count == 3 && Set(ids.map { $0 >> 43 }).count == 1, "\(key)")
+            }
+            var refused = 0
+            for key in 1...16 {
+                for call in [
+                    "errand.enqueue('noop', order_key => 'a', unique_key => '\(key)')",
+                    "errand.enqueue_many('[{\"kind\": \"noop\", \"order_key\": \"a\", \"unique_key\": \"\(key)\"}]')",
+                ] {
+                    do {
+                        try await database.execute(Statement("select * from \(call)"))
+                    } catch let error as PostgresError {
+                        #expect(
+                            error.sqlState == "ER422" && error.detail.contains("order_key: expected one of the cell"))
+                        refused += 1
+                    }
+                }
+            }
+            // Half of the keys are of the other cell.
+            #expect(refused > 0 && refused < 32 && refused % 2 == 0)
+            let ordered = try await database.query(
+                "select count(*) from errand.jobs where options ->> 'order_key' = 'a'"
+            ).scalar(Int64.self)
+            let blocked = try await database.query("select count(*) from errand.blocked_keys").scalar(Int64.self)
+            #expect(ordered >= 3 && blocked == 0)
+        }
+    }
 }

@@ -17,7 +17,7 @@ begin
     if jsonb_typeof(jobs) is distinct from 'array' or nullif(current_setting('errand.cell', true), '') is not null
         or nullif(current_setting('errand.routing_key', true), '') is not null
         or not jobs @? '$[*] ? (exists (@.unique_key) || exists (@.limit_key) || exists (@.rate_key)
-            || exists (@.tags) || exists (@.after))'
+            || exists (@.tags) || exists (@.after) || exists (@.order_key))'
         or jobs @? 'strict $[*] ? (@.type() != "object")'
     then
         return query
@@ -35,9 +35,10 @@ begin
             having count(*) > 0
             union
             select errand_front.route(
-                value ->> 'unique_key', value ->> 'limit_key', null, rate_key => value ->> 'rate_key')
+                value ->> 'unique_key', value ->> 'limit_key', null, rate_key => value ->> 'rate_key',
+                order_key => value ->> 'order_key')
             from jsonb_array_elements(jobs)
-            where value ?| '{unique_key,limit_key,rate_key}') as named;
+            where value ?| '{unique_key,limit_key,rate_key,order_key}') as named;
         if cardinality(partitions) > 1 then
             raise exception 'enqueue_many: expected jobs and keys of one cell, as some wait for others, got of several'
                 using errcode = 'ER422',
@@ -54,7 +55,8 @@ begin
     with element as (
         select value, ordinality,
             coalesce(
-                value ->> 'unique_key', value ->> 'limit_key', value ->> 'rate_key', value #>> '{tags,0}') as key
+                value ->> 'unique_key', value ->> 'order_key', value ->> 'limit_key', value ->> 'rate_key',
+                value #>> '{tags,0}') as key
         from jsonb_array_elements(jobs) with ordinality
     ),
     placed as (
@@ -63,9 +65,11 @@ begin
             case
                 when element.key is null then anywhere
                 -- A key that is moving to another cell: errand_front.route knows where it is.
-                when slot.was is not null then errand_front.route(
+                -- One with two keys has to find both in one cell.
+                when slot.was is not null or element.value ?& '{unique_key,order_key}' then errand_front.route(
                     element.value ->> 'unique_key', element.value ->> 'limit_key',
-                    array[element.value #>> '{tags,0}'], rate_key => element.value ->> 'rate_key')
+                    array[element.value #>> '{tags,0}'], rate_key => element.value ->> 'rate_key',
+                    order_key => element.value ->> 'order_key')
                 else cell.partition
             end as partition
         from element
