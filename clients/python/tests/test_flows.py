@@ -34,3 +34,16 @@ def test_a_job_waits_for_no_others_than_those_that_there_are(errand: Errand) -> 
     later = Request(add, 2)
     with pytest.raises(Invalid, match="after_elements: expected numbers of elements before it"):
         errand.enqueue_many([Request(add, 1, after=[later]), later])
+
+
+def test_jobs_of_an_order_key_run_one_after_the_other(errand: Errand, db: psycopg.Connection, running: Any) -> None:
+    jobs = errand.enqueue_many([Request(add, n, order_key="a", if_head_fails="go_on", follow=True) for n in range(5)])
+    last = errand.enqueue(add, 5, order_key="a", follow=True)
+    assert [job.state for job in jobs] == ["available", *["parked"] * 4]
+    assert last.explain()[0].code == "behind_in_order"
+    with running(Worker(handlers=worker.handlers, concurrency=4, poll=0.2)):
+        last.result(30)
+    ended = db.execute("select id from errand.history order by finished_at").fetchall()
+    assert [id for [id] in ended] == [job.id for job in [*jobs, last]]
+    with pytest.raises(Invalid, match="block or go_on"):
+        errand.enqueue(add, 1, order_key="a", if_head_fails="stop")

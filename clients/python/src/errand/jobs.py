@@ -65,6 +65,8 @@ class Request:
     unique_for: Seconds | None = None
     unique_while: str | None = None
     no_later_than: Seconds | None = None
+    order_key: str | None = None
+    if_head_fails: str | None = None
 
     @classmethod
     def of(cls, kind: str | Handler, payload: Any, options: Mapping[str, Any]) -> Request:
@@ -108,6 +110,8 @@ class Request:
             "unique_for": ("interval", None if self.unique_for is None else interval(self.unique_for)),
             "unique_while": ("text", self.unique_while),
             "no_later_than": ("interval", None if self.no_later_than is None else interval(self.no_later_than)),
+            "order_key": ("text", self.order_key),
+            "if_head_fails": ("text", self.if_head_fails),
         }
         return {name: (type_, value) for name, (type_, value) in given.items() if value is not None}
 

@@ -33,6 +33,8 @@ class EnqueueOptions(TypedDict, total=False):
     unique_for: float | timedelta
     unique_while: str
     no_later_than: float | timedelta
+    order_key: str
+    if_head_fails: str
 
 
 class ScheduleOptions(TypedDict, total=False):
