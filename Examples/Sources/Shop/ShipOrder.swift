@@ -46,3 +46,10 @@ public struct ShipOrderHandler: JobHandler {
         return try .done(shipment)
     }
 }
+
+extension Shop {
+    /// Ships an order of a customer once those before it are through.
+    public func ship(_ order: UUID, to customer: String) async throws {
+        try await queue.enqueue(ShipOrder(order: order), .ordered(by: "customer/\(customer)"))
+    }
+}
