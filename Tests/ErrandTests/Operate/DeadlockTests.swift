@@ -58,6 +58,17 @@ import Testing
         "select errand_internal.check_children()", "select errand_internal.check_rates()",
         "select errand.set_key_rate('r', '1 s', 1 + (random() * 50)::int)",
         "select errand.enqueue('noop', rate_key => 'r') from generate_series(1, 5)",
+        """
+        select errand.enqueue(
+            'noop', unique_key => 'k' || (random() * 9)::int, on_conflict => (array['keep', 'replace'])[1 + (random())::int],
+            order_key => 'o' || (random() * 3)::int, if_head_fails => (array['block', 'go_on'])[1 + (random())::int])
+        """,
+        """
+        select errand.enqueue_many((
+            select jsonb_agg(jsonb_build_object('kind', 'noop', 'order_key', 'o' || n % 4) order by random())
+            from generate_series(1, 9) as n))
+        """,
+        "select errand_internal.check_orders()",
         "select errand_internal.promote(100, '-infinity')", "select errand_internal.release_parked()",
         "select errand_internal.rescue(0)",
         "select errand_internal.release_crashed()",

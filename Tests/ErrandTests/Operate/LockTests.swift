@@ -117,7 +117,7 @@ import Testing
         }
         for call in [
             "select errand_internal.promote(1000, '-infinity')", "select errand_internal.release_parked()",
-            "select errand_internal.rescue(0)",
+            "select errand_internal.check_orders()", "select errand_internal.rescue(0)",
             "select errand_internal.release_crashed()", "select errand_internal.check_children()",
             "select errand_internal.check_rates()",
             "select errand_internal.update_statistics()",
@@ -152,6 +152,7 @@ import Testing
                 if_parent_fails => policy)
             from unnest('{wait,go_on,cancel}'::text[]) as policy
             """,
+            "select errand.enqueue('noop', payload => '1', order_key => key) from unnest('{o,o,p,p}'::text[]) as key",
             "insert into errand.job (kind, run_at, created_at, state) values ('noop', '2000-01-01Z', '2000-01-01Z', 'scheduled')",
             "select errand.enqueue('noop', unique_key => 'held', queue => 'other', run_at => now() + interval '1 hour')",
         ] {

@@ -47,7 +47,7 @@ import Testing
         guard.registered_at
         handler.registered_at
         history.created_at history.started_at home.adopted_at key_rate.set_at kind.registered_at kind.untaken_since
-        limit.set_at migration.applied_at
+        limit.set_at migration.applied_at order_slot.blocked_at
         queue.paused_at retention.set_at schedule.created_at schedule.paused_at script.applied_at tick.enqueued_at
         upgrade.started_at worker.drained_at worker.started_at
         """,
