@@ -154,7 +154,7 @@ def test_no_step_runs_again_after_its_record(
                [five_steps.kind, count])
 
     def start() -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "errand", "worker", "handlers"]
+        command = [sys.executable, "-m", "errand", "worker", "handlers:worker"]
         with (tmp_path / "log").open("ab") as log:
             return subprocess.Popen(command, cwd=HERE, env={**os.environ, "DATABASE_URL": worker_login}, stderr=log)
 

@@ -236,7 +236,7 @@ def test_a_cancelled_job_is_interrupted(errand: Errand, db: psycopg.Connection, 
 @contextmanager
 def process(conninfo: str, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
     """python -m errand worker in a process of its own."""
-    command = [sys.executable, "-m", "errand", "worker", "handlers", *arguments]
+    command = [sys.executable, "-m", "errand", "worker", "handlers:worker", *arguments]
     with subprocess.Popen(
         command, cwd=HERE, env={**os.environ, "DATABASE_URL": conninfo, **environment}, stderr=subprocess.PIPE, text=True
     ) as started:
