@@ -33,6 +33,23 @@ import Testing
         select count(*) filter (where is_beside) + count(*) filter (where is_late) from beside
         """
 
+    /// Stops a worker while it runs jobs, so that its kill loses some.
+    private func stop(_ worker: Program, in database: Database) async throws {
+        let held = """
+            from errand.job
+            where state = 'running' and worker_id in (select id from errand.worker where name like '%:\(worker.id)')
+            """
+        for _ in 0..<1000 {
+            worker.send(SIGSTOP)
+            // What it has sent before is done then.
+            try await Task.sleep(for: .milliseconds(100))
+            if try await database.count(held) > 0 { return }
+            worker.send(SIGCONT)
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        Issue.record("the worker never ran a job")
+    }
+
     @Test("workers are killed, jobs fail and are retried: no two of a key run at once, and none before an older one")
     func killed() async throws {
         try await withTestDatabase { database, configuration in
@@ -51,15 +68,14 @@ import Testing
                         """, [first, min(jobs, first + 19_999), keys]))
             }
             var running = try (0..<workers).map { _ in try Program(["worker"], database: url, settings: settings) }
-            var kills = 0
             for share in 1...(Hardness.isFull ? 12 : 1) {
                 let goal = share * jobs / (Hardness.isFull ? 14 : 3)
                 #expect(
                     try await database.becomes(
                         withoutDelays: "count(*) >= \(goal) from errand.history", within: .seconds(300)))
                 let victim = running.removeFirst()
+                try await stop(victim, in: database)
                 victim.send(SIGKILL)
-                kills += 1
                 running.append(try Program(["worker"], database: url, settings: settings))
                 try await database.rescueJobs(of: victim)
             }
@@ -70,9 +86,7 @@ import Testing
             let lost = try await database.count("from errand.failed where not payload ? 'fail'")
             #expect(failed == jobs / 20 && lost == 0)
             #expect(try await database.count("from errand.history where state = 'succeeded'") == jobs - jobs / 20)
-            #expect(
-                try await database.count("from errand.history where attempts -> 0 ->> 'outcome' = 'lost'") > 0,
-                "no job was running in \(kills) kills")
+            #expect(try await database.count("from errand.history where attempts -> 0 ->> 'outcome' = 'lost'") > 0)
             #expect(try await database.query(Statement(Self.outOfOrder)).scalar(Int64.self) == 0)
             #expect(
                 try await database.becomes(

@@ -19,6 +19,7 @@ public struct PayloadEncryption: Middleware {
     private let readsPlain: Bool
 
     /// - Parameters:
+    ///   - keys: the key that encrypts, and those that decrypt.
     ///   - kinds: those whose payloads are encrypted; nil: all.
     ///   - readsPlain: whether these kinds may also have payloads that aren't encrypted, such as those of SQL, of
     ///     schedules and of older programs. If not, such a job fails for good.

@@ -130,6 +130,8 @@ extension EnqueueOption {
     /// job.
     ///
     /// - Parameters:
+    ///   - key: the key.
+    ///   - onConflict: what happens if an unfinished job has it.
     ///   - span: when the job has the key. Default: until it has ended, or until it starts with
     ///     ``Conflict/merge`` and `noLaterThan`.
     ///   - period: no other enqueue with a period gets the key for that long after this one, up to a year, even once

@@ -16,7 +16,9 @@ public struct Queue: Sendable {
     let follower: Follower
     let middleware: MiddlewareChain
 
-    /// - Parameter middleware: what encodes the payloads, as the middleware of the workers decodes them.
+    /// - Parameters:
+    ///   - database: where the jobs are.
+    ///   - middleware: what encodes the payloads, as the middleware of the workers decodes them.
     public init(database: Database, middleware: [any Middleware] = []) {
         self.database = database
         self.middleware = MiddlewareChain(middleware)

@@ -60,8 +60,8 @@ import Testing
             lines.map(\.check) == [
                 "database", "tls", "writes", "settings", "schema", "home", "roles", "rights", "clock",
                 "wake-ups", "workers", "scheduler", "maintenance", "cell", "moves", "stuck jobs", "failures",
-                "circuits", "endpoints", "guards", "partitions", "vacuum horizon", "locks", "notifications", "overdue",
-                "kinds", "paused", "storage", "pushes", "image program", "image formats",
+                "enqueues", "circuits", "endpoints", "guards", "partitions", "vacuum horizon", "locks", "notifications",
+                "overdue", "kinds", "paused", "storage", "pushes", "image program", "image formats",
             ] + (Self.needsFonts ? ["fonts"] : []) + ["address"])
         let formats = "reads jpeg, png, webp, gif, heic, avif; writes jpeg, webp, avif"
         #expect(lines.contains { $0.detail == formats }, "\(lines)")

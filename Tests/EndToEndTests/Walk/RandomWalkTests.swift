@@ -136,6 +136,6 @@ struct BrokenRule: Sendable, CustomTestStringConvertible, CustomStringConvertibl
             parts: ["next_memory := memory;": "next_memory := null; is_more := false; return;"]),
         BrokenRule(
             description: "cancelled jobs that stay", function: "cancel",
-            parts: ["perform errand_internal.move_to_history(existing, 'cancelled', null, reason);": ""]),
+            parts: ["perform errand_internal.move_to_cancelled(existing, reason);": ""]),
     ]
 }
