@@ -51,9 +51,11 @@ begin
     -- Without locks first, then with them; again if another transaction has just submitted it.
     for round in 1..4 loop
         if is_locked then
-            perform from media.upload where upload.key = submit_upload.key for update;
+            -- In one statement: one that commits between two would be changed without its lock.
+            select * into existing from media.upload where upload.key = submit_upload.key for update;
+        else
+            select * into existing from media.upload where upload.key = submit_upload.key;
         end if;
-        select * into existing from media.upload where upload.key = submit_upload.key;
         is_known := found;
         is_same := is_known and (existing.sha256, existing.type, existing.owner)
             is not distinct from (sha256(submit_upload.bytes), submit_upload.type, submit_upload.owner);
