@@ -97,6 +97,7 @@ private final class Cipher: Sendable {
 
     init() {
         guard let pointer = EVP_CIPHER_fetch(Library.shared.context, "AES-256-GCM", nil) else {
+            // OpenSSL's default provider has it.
             fatalError("OpenSSL: it has no AES-256-GCM")
         }
         self.pointer = pointer

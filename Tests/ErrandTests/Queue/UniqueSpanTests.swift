@@ -87,6 +87,21 @@ import Testing
         }
     }
 
+    @Test("an encrypted payload isn't merged, and stays as it was")
+    func encrypted() async throws {
+        try await withTestDatabase { database, _ in
+            for (waiting, new) in [(#"{"$enc": 1}"#, "{}"), ("{}", #"{"$enc": 1}"#)] {
+                try await database.execute(
+                    Statement(
+                        "select errand.enqueue('noop', '\(waiting)', unique_key => 'k', on_conflict => 'replace')"))
+                await expectRefusal(
+                    "select errand.enqueue('noop', '\(new)', unique_key => 'k', on_conflict => 'merge')", "ER422",
+                    "payload: expected two that aren't encrypted", in: database)
+                #expect(try await database.count("from errand.job where payload = '\(waiting)'") == 1)
+            }
+        }
+    }
+
     @Test("what is merged into a waiting job is in one payload, small or large; what comes while it runs is a new job")
     func merged() async throws {
         try await withTestDatabase { database, _ in

@@ -13,8 +13,8 @@ struct DoctorCommand: AsyncParsableCommand {
 
             errand doctor --deploy
 
-            decodes the payloads of all unfinished and failed jobs with this program's handlers, before it replaces another \
-            version. It needs the rights of errand_ops, locks nothing, and exits with 1 if a payload doesn't fit. \
+            decodes the payloads of all unfinished and failed jobs with this program's handlers, before it replaces \
+            another version. It needs the rights of errand_ops, locks nothing, and exits with 1 if a payload doesn't fit. \
             A program of your own does the same by Handlers.readPayloads, or python -m errand doctor.
 
             FAIL: the process would not work here. warn: it would, but an operator should check. \

@@ -1,8 +1,8 @@
 -- merged_payload: returns the payload of a waiting job with that of an enqueue added, for on_conflict => 'merge': of
 -- two objects the fields of both, the newer ones where both have a field; of two arrays the elements of both.
 --
--- Raises ER422 for a job of another kind and for payloads of other types, and ER413 and ER422 for the result as
--- errand_internal.check_job does.
+-- Raises ER422 for a job of another kind, for payloads of other types and for encrypted ones, and ER413 and ER422 for
+-- the result as errand_internal.check_job does.
 create or replace function errand_internal.merged_payload(existing errand.job, kind text, payload jsonb) returns jsonb
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -18,6 +18,10 @@ begin
             case when jsonb_typeof(waiting) in ('object', 'array') then jsonb_typeof(waiting)
                 else 'no ' || jsonb_typeof(waiting) end,
             existing.id, jsonb_typeof(payload) using errcode = 'ER422', hint = 'Two objects or two arrays are merged.';
+    elsif jsonb_typeof(payload) = 'object' and (waiting ? '$enc' or payload ? '$enc') then
+        raise exception
+            'enqueue: payload: expected two that aren''t encrypted, to merge, got such a one for job %', existing.id
+            using errcode = 'ER422', hint = 'The server can''t read their fields: the older ones would be lost.';
     end if;
     perform errand_internal.check_job(merged_payload.kind, merged, null, null, null, null, 'enqueue: merged');
     return merged;
