@@ -137,7 +137,9 @@ class Reader:
 
 
 def matches(shown: str, said: str) -> bool:
-    return re.fullmatch(re.escape(shown.rstrip()).replace("…", ".*"), said.rstrip()) is not None
+    # Where a line is continued depends on the length of what "…" stands for.
+    shown, said = (re.sub(r"\n +", " ", text.rstrip()) for text in (shown, said))
+    return re.fullmatch(re.escape(shown).replace("…", ".*"), said) is not None
 
 
 def run(page: Path, reader: Reader) -> int:
