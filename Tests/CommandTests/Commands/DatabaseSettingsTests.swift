@@ -89,7 +89,8 @@ import Testing
             #expect(ended == ["cancelled 1", "succeeded 20"], "\(settings)")
             #expect(try await database.query("select count(*) from shadow.call").scalar(Int.self) == 0, "\(settings)")
             let doctor = try await Program.run(["doctor", "--as", "scheduler"], settings: environment)
-            #expect(doctor.code == 0, "\(settings): \(doctor.output)")
+            let failed = doctor.output.split(separator: "\n").drop { !$0.hasPrefix("FAIL") }.prefix(4)
+            #expect(doctor.code == 0, "\(settings): \(failed.joined(separator: "\n"))")
         }
     }
 

@@ -8,10 +8,9 @@ extension Diagnostics {
         do {
             return try await onEachCell { cell in
                 do {
-                    let connection = try await Connection.connect(cell.configuration, logger: environment.logger)
-                    let findings = await checkDatabase(connection, cell.configuration)
-                    await connection.close()
-                    return findings
+                    return try await environment.withConnection(to: cell.configuration, needsSchema: false) {
+                        await checkDatabase($0, cell.configuration)
+                    }
                 } catch {
                     return [Self.finding(ofUnreachable: error)]
                 }
