@@ -1,7 +1,8 @@
 -- limit_is_full: returns whether a job with this key would have to wait now. An estimate: the claim decides.
 create or replace function errand_internal.limit_is_full(limit_key text) returns boolean
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp
-set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set plan_cache_mode = force_generic_plan as $$
 declare
     most int := errand_internal.limit_of(limit_is_full.limit_key);
 begin

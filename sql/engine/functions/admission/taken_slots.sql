@@ -1,8 +1,10 @@
 -- taken_slots: returns the slots of a limit whose jobs run, or were released within the last second.
--- errand: after slot_holders
 create or replace function errand_internal.taken_slots(limit_key text) returns table (slot int, is_running boolean)
-language sql stable set search_path = pg_catalog, errand, pg_temp as $$
+language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
+begin
+    return query
     select existing.slot, existing.state = 'running'
     from errand_internal.slot_holders(taken_slots.limit_key) as existing
-    where existing.state <> 'waiting'
+    where existing.state <> 'waiting';
+end
 $$;

@@ -4,6 +4,8 @@
 -- errand: for enqueuer, worker, ops, monitor
 -- errand: topic cells
 create or replace function errand.cell() returns int
-language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
-    select coalesce((select cell from errand.home), 0)
+language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
+begin
+    return coalesce((select home.cell from errand.home), 0);
+end
 $$;

@@ -8,6 +8,8 @@
 -- errand: for enqueuer, worker, ops, monitor
 -- errand: topic cells
 create or replace function errand.cell_of(job_id bigint) returns int
-language sql immutable parallel safe security definer set search_path = pg_catalog, errand, pg_temp as $$
-    select (job_id >> 43)::int
+language plpgsql immutable parallel safe security definer set search_path = pg_catalog, errand, pg_temp as $$
+begin
+    return (job_id >> 43)::int;
+end
 $$;

@@ -5,7 +5,7 @@
 create or replace function errand_internal.begin_order(ids bigint[]) returns void
 language plpgsql
 set search_path = pg_catalog, errand, pg_temp
-set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
     joined bigint[];

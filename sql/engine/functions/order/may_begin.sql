@@ -1,12 +1,13 @@
 -- may_begin: returns whether a job that is ready to run is the next one of its order key, as far as this session sees.
--- Otherwise the caller parks it. errand_internal.requeue asks it about each job that becomes available.
+-- Otherwise the caller parks it. errand_internal.requeue asks it about each job that becomes available, and
+-- errand_internal.insert_job about a new one.
 --
 -- The job joins the key: no later one passes it. The claim has the last word (errand_internal.admit_order), since the
 -- transactions of others may commit at any time. If the job is to be parked, maintenance looks at the key once more.
 create or replace function errand_internal.may_begin(job_id bigint, order_key text) returns boolean
 language plpgsql
 set search_path = pg_catalog, errand, pg_temp
-set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
     holder bigint;

@@ -76,9 +76,15 @@ begin
     elsif ordering is not null then
         -- Its limit is asked once it comes next.
         if wanted.state = 'available' then
-            joins := true;
-            wanted.state := 'parked';
-            wanted.parked_for := 'order:' || (ordering ->> 'order_key');
+            -- Another job may have its unique key, and it joins only once it is inserted.
+            joins := wanted.unique_key is not null;
+            if not joins then
+                given_id := coalesce(given_id, nextval('errand.job_id_seq'));
+            end if;
+            if joins or not errand_internal.may_begin(given_id, ordering ->> 'order_key') then
+                wanted.state := 'parked';
+                wanted.parked_for := 'order:' || (ordering ->> 'order_key');
+            end if;
         end if;
     elsif wanted.limit_key is not null and wanted.state = 'available'
         and errand_internal.limit_is_full(wanted.limit_key)

@@ -3,10 +3,12 @@
 create or replace function errand_internal.stored_options(
     options jsonb, owner text, token text default null, ordering jsonb default null
 ) returns jsonb
-language sql stable set search_path = pg_catalog, errand, pg_temp as $$
-    select nullif(
+language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
+begin
+    return nullif(
         coalesce(jsonb_strip_nulls(options), '{}')
             || case when owner is not null then jsonb_build_object('owner', owner) else '{}' end
             || case when token is not null then jsonb_build_object('token', token) else '{}' end
-            || coalesce(ordering, '{}'), '{}')
+            || coalesce(ordering, '{}'), '{}');
+end
 $$;
