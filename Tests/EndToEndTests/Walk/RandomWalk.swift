@@ -17,6 +17,8 @@ struct RandomWalk {
     }
 
     private static let sessions = 8
+    /// A rate of 5 in 4 s, with bursts of 2.
+    static let meter = WalkMeter(keys: "meter/", span: 3_000_000, most: 7)
     private static let settings = [
         "ERRAND_QUEUES": "default=6,other=3", "ERRAND_LEASE": "3s", "ERRAND_HEARTBEAT_INTERVAL": "500ms",
     ]
@@ -94,6 +96,7 @@ struct RandomWalk {
                 Statement("select errand_internal.register_kinds($1)", [WalkWorker.kinds]),
                 "select errand.set_limit('tenant/*', 2)",
                 "select errand.set_limit('solo', 1)", "select errand.set_limit('tenant/4', 1)",
+                "select errand.set_key_rate('meter/*', '4 s', 5, 2)",
                 "insert into walk.done values (0, 'setup', null)",
                 "select set_config('walk.cause', '', false)",
             ] {
@@ -129,6 +132,7 @@ struct RandomWalk {
             "select errand.drop_schedule(name) from errand.schedule",
             "select errand.resume_queue(name) from errand.queue",
             "select errand.set_rate(queue, null, null) from errand.rate", "select errand.circuit_close('wall')",
+            "select errand.set_key_rate(rate_key, null, null) from errand.key_rate",
             "select errand.set_limit(limit_key, case limit_key when 'tenant/4' then 1 else 2 end) from errand.limit",
         ] {
             try await database.execute(statement)
@@ -186,6 +190,9 @@ struct RandomWalk {
                         and errand_internal.state_of(substr(parked_for, 5)::bigint)
                             in ('failed', 'cancelled', 'obsolete')), 'nobody retries it')
                 """)
+            try await change(
+                database, as: "discard",
+                "select errand.discard(array(select job_id from errand.blocked_keys), 'nobody retries it')")
             // As if a probe whose worker is stuck had waited for 10 s.
             try await database.execute(
                 """

@@ -135,6 +135,27 @@ struct BrokenRule: Sendable, CustomTestStringConvertible, CustomStringConvertibl
             description: "ends that were missed and are not found", function: "check_children",
             parts: ["next_memory := memory;": "next_memory := null; is_more := false; return;"]),
         BrokenRule(
+            description: "jobs that start out of their order", function: "admit_order",
+            parts: ["holder.id = near.id then null": "true then null"]),
+        BrokenRule(
+            description: "failures that hold up nobody", function: "move_to_failed",
+            parts: ["'if_head_fails' = 'block'": "'if_head_fails' = 'none'"]),
+        BrokenRule(
+            description: "keys that are passed on to the last job", function: "pass_order_slots",
+            parts: ["select min(joined.job_id)": "select max(joined.job_id)"]),
+        BrokenRule(
+            description: "ends in an order that were missed and are not found", function: "check_orders",
+            parts: ["if keys = '{}' then": "if true then"]),
+        BrokenRule(
+            description: "rates of keys that are not asked", function: "admit_rated",
+            parts: ["is_due or start_s <= present_s as may_start": "true as may_start"]),
+        BrokenRule(
+            description: "keys that running jobs keep", function: "claim_v1",
+            parts: ["case when job.waiting_key is null then job.unique_key end": "job.unique_key"]),
+        BrokenRule(
+            description: "keys that end with their jobs", function: "take_period",
+            parts: ["existing.until > clock_timestamp()": "false", "existing.until <= clock_timestamp()": "true"]),
+        BrokenRule(
             description: "cancelled jobs that stay", function: "cancel",
             parts: ["perform errand_internal.move_to_cancelled(existing, reason);": ""]),
     ]

@@ -15,6 +15,7 @@ struct WalkCheck {
         let heard = record.with { $0 }
         let events = try await WalkLog.events(in: database)
         var model = WalkModel(acknowledged: heard.acknowledged, orderlyQueue: "orderly")
+        model.meter = RandomWalk.meter
         for event in events { model.apply(event) }
         model.end()
         for text in heard.surprises { model.report(0, text) }

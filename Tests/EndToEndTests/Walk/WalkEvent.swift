@@ -30,7 +30,13 @@ struct WalkEvent: Sendable {
     /// The job's queue; of a setting what it is for: a queue or a limit's key.
     var queue = ""
     var uniqueKey: String?
+    /// The unique key of a job that has it only while it waits.
+    var waitingKey: String?
     var limitKey: String?
+    var rateKey: String?
+    var orderKey: String?
+    /// Whether its failure holds up those behind it.
+    var blocksOrder = false
     var parkedFor: String?
     /// The jobs that it waits for, or has waited for, and what it does if one of them fails.
     var parents: [Int64] = []
@@ -48,6 +54,8 @@ struct WalkEvent: Sendable {
 extension WalkEvent {
     /// The result of the guard `walk`.
     var isWanted: Bool { !isGuarded || content % 7 != 0 }
+    /// The unique key that it has or gets again.
+    var key: String? { uniqueKey ?? waitingKey }
     /// Whether it is parked until other jobs have ended.
     var waitsForJobs: Bool { parkedFor?.hasPrefix("job:") == true }
 }
@@ -103,7 +111,10 @@ extension WalkEvent: CustomStringConvertible {
         words += " run_at=\(seconds(runAt))"
         if let notAfter { words += " not_after=\(seconds(notAfter))" }
         if let uniqueKey { words += " key=\(uniqueKey)" }
+        if let waitingKey { words += " waiting_key=\(waitingKey)" }
         if let limitKey { words += " limit=\(limitKey)" }
+        if let rateKey { words += " rate=\(rateKey)" }
+        if let orderKey { words += " order=\(orderKey)\(blocksOrder ? " blocks" : "")" }
         if let parkedFor { words += " parked_for=\(parkedFor)" }
         if let ifParentFails { words += " after=\(parents) if_parent_fails=\(ifParentFails)" }
         return words + " content=\(content) (began \(seconds(began)), transaction \(xid))"
@@ -178,7 +189,8 @@ enum WalkLog {
                     (row ->> 'priority')::int8,
                     \(moment("(row ->> 'run_at')::timestamptz")), \(moment("(row ->> 'not_after')::timestamptz")),
                     coalesce(row ->> 'queue', row ->> 'name', row ->> 'limit_key', ''), row ->> 'unique_key',
-                    row ->> 'limit_key', row ->> 'parked_for',
+                    row ->> 'waiting_key', row ->> 'limit_key', row ->> 'rate_key', row #>> '{options,order_key}',
+                    coalesce(row #>> '{options,if_head_fails}' = 'block', false), row ->> 'parked_for',
                     array(select jsonb_array_elements_text(row #> '{options,after}')::int8),
                     row #>> '{options,if_parent_fails}', row ->> 'guard' is not null,
                     coalesce((row -> 'payload' ->> 'content')::int8, 0),
@@ -195,19 +207,20 @@ enum WalkLog {
             let (
                 seq, at, began, xid, cause, relation, action, id, state, position, worker, attempt, maxAttempts,
                 crashes,
-                priority, runAt, notAfter, queue, key, limit, parked, parents, ifParentFails, isGuarded, content,
-                most, per
+                priority, runAt, notAfter, queue, key, waitingKey, limit, rateKey, orderKey, blocksOrder, parked,
+                parents, ifParentFails, isGuarded, content, most, per
             ) = try row.decode(
                 Int64.self, Int64.self, Int64.self, Int64.self, String.self, String.self, String.self, Int64.self,
                 String.self, Int64?.self, Int64?.self, Int?.self, Int?.self, Int?.self, Int?.self, Int64?.self,
-                Int64?.self, String.self, String?.self, String?.self, String?.self, [Int64].self, String?.self,
-                Bool.self, Int64.self, Int?.self, Int64.self)
+                Int64?.self, String.self, String?.self, String?.self, String?.self, String?.self, String?.self,
+                Bool.self, String?.self, [Int64].self, String?.self, Bool.self, Int64.self, Int?.self, Int64.self)
             return WalkEvent(
                 seq: seq, at: at, began: began, xid: xid, cause: WalkCause(cause), relation: .init(rawValue: relation)!,
                 action: .init(rawValue: action)!, id: id, state: state, position: position, worker: worker,
                 attempt: attempt ?? 0, maxAttempts: maxAttempts ?? 0, crashes: crashes ?? 0, priority: priority ?? 0,
-                runAt: runAt ?? 0, notAfter: notAfter, queue: queue, uniqueKey: key, limitKey: limit,
-                parkedFor: parked, parents: parents, ifParentFails: ifParentFails, isGuarded: isGuarded,
+                runAt: runAt ?? 0, notAfter: notAfter, queue: queue, uniqueKey: key, waitingKey: waitingKey,
+                limitKey: limit, rateKey: rateKey, orderKey: orderKey, blocksOrder: blocksOrder, parkedFor: parked,
+                parents: parents, ifParentFails: ifParentFails, isGuarded: isGuarded,
                 content: content, most: most, per: per)
         }
     }

@@ -20,6 +20,9 @@ struct WalkFault: Sendable, CustomStringConvertible {
 struct WalkModel {
     /// When the commit of an operation was acknowledged, by its number.
     var acknowledged: [Int64: Int64]
+    /// What unique keys begin with that outlive their jobs.
+    static let periodKeys = "period "
+
     /// Where one worker alone claims, one claim after the other: jobs start there in the order of priorities and
     /// positions.
     var orderlyQueue = ""
@@ -29,6 +32,11 @@ struct WalkModel {
     private(set) var jobs: [Int64: WalkEvent] = [:]
     private(set) var histories: [Int64: [WalkEvent]] = [:]
     private(set) var settings = WalkSettings()
+    private var order = WalkOrder()
+    /// The keys whose rate stays as it is.
+    var meter: WalkMeter?
+    /// The jobs that have keys which outlive them.
+    private var ownerOfPeriod: [String: Int64] = [:]
     /// Removed from their relations by a transaction that has not put them elsewhere yet.
     private var moving: [Int64: WalkEvent] = [:]
     private var ownerOfKey: [String: Int64] = [:]
@@ -101,6 +109,8 @@ extension WalkModel {
         } else {
             report(new.id, "it came into \(new.relation) from nowhere")
         }
+        order.enter(new, acknowledgedAt: new.cause.number.flatMap { acknowledged[$0] })
+        checkPeriod(new, isNew: old == nil)
         jobs[new.id] = new
         if new.relation != .job {
             ended.insert(new.id)
@@ -112,6 +122,7 @@ extension WalkModel {
         let old = jobs.removeValue(forKey: row.id)
         expect(old?.relation == row.relation, row, "it left \(row.relation), where it was not")
         if let old, row.relation == .job { release(old) }
+        order.leave(row)
         moving[row.id] = row
     }
 
@@ -120,7 +131,9 @@ extension WalkModel {
             return report(new.id, "it was changed in \(new.relation), where it was not")
         }
         checkRow(new)
+        order.leave(old)
         checkStep(from: old, to: new)
+        order.enter(new, acknowledgedAt: new.cause.number.flatMap { acknowledged[$0] })
         release(old)
         take(new)
         jobs[new.id] = new
@@ -176,7 +189,7 @@ extension WalkModel {
             let isHandedBack = old.state == "running" && new.attempt == old.attempt - 1 && new.position == old.position
             expect(isHandedBack || new.position ?? 0 > last, new, "it came back in front of where it was")
         }
-        if (old.content, old.maxAttempts, old.uniqueKey) != (new.content, new.maxAttempts, new.uniqueKey) {
+        if (old.content, old.maxAttempts, old.key) != (new.content, new.maxAttempts, new.key) {
             expect(operation?.hasPrefix("enqueue") == true, new, "what was enqueued has changed")
         }
         switch (old.state, new.state) {
@@ -185,7 +198,12 @@ extension WalkModel {
             expect(operation == nil || operation == "release_worker", new, "a running job was changed")
             checkHolder(of: old, by: new)
             expect([old.attempt, old.attempt - 1].contains(new.attempt), new, "its attempts were miscounted")
+        case ("running", "running")
+        where old.uniqueKey != nil && new.uniqueKey == nil && new.waitingKey == old.uniqueKey:
+            expect(operation?.hasPrefix("enqueue") == true, new, "its key was taken from it")
         case ("running", _), (_, "running"): report(new.id, "\(old.state) became \(new.state)")
+        // It has its key again.
+        case _ where old.state == new.state && old.uniqueKey == nil && new.uniqueKey != nil: break
         case ("available", "available"):
             expect(operation != nil, new, "a waiting job was changed")
         case ("scheduled", "available") where operation == nil:
@@ -193,6 +211,8 @@ extension WalkModel {
             let late = (new.at - max(old.runAt, visible)) / 1_000_000
             expect(late < 30, new, "it became available \(late) s late")
         case ("parked", "scheduled") where old.waitsForJobs: break
+        // Its rate has a time for it, or another one.
+        case (_, "scheduled") where new.rateKey != nil: break
         case (_, "scheduled"): expect(operation != nil, new, "a waiting job was put off")
         default: break
         }
@@ -215,7 +235,11 @@ extension WalkModel {
             let isOver = new.ifParentFails == "go_on" ? ended.contains(parent) : jobs[parent]?.state == "succeeded"
             expect(isOver, new, "it started before job \(parent), which it waits for, had ended as it must")
         }
-        if let excess = settings.start(in: new.queue, began: new.began, at: new.at) { report(new.id, excess) }
+        expect(new.waitingKey == nil || new.uniqueKey == nil, new, "it has the key that it has only while it waits")
+        let excess = settings.start(in: new.queue, began: new.began, at: new.at)
+        for fault in [excess, meter?.start(new), order.fault(ofStart: new)] {
+            if let fault { report(new.id, fault) }
+        }
         // One that was running in a crash, or was handed back, comes before the others.
         if new.queue == orderlyQueue, new.crashes == 0, old.action == .insert {
             for (id, left) in orderly where (left.priority, left.position ?? 0) < (new.priority, new.position ?? 0) {
@@ -229,6 +253,17 @@ extension WalkModel {
             if let other = overtaken.removeValue(forKey: new.id), other.xid != new.xid {
                 reportOvertaken(new.id, other)
             }
+        }
+    }
+
+    /// A key with `unique_for` is free again only if its job is cancelled. The walk is shorter than that time.
+    private mutating func checkPeriod(_ row: WalkEvent, isNew: Bool) {
+        guard let key = row.key, key.hasPrefix(Self.periodKeys) else { return }
+        if row.state == "cancelled" {
+            if ownerOfPeriod[key] == row.id { ownerOfPeriod[key] = nil }
+        } else if isNew {
+            expect(ownerOfPeriod[key] == nil, row, "job \(ownerOfPeriod[key] ?? 0) has its key for a longer time")
+            ownerOfPeriod[key] = row.id
         }
     }
 
@@ -252,15 +287,16 @@ extension WalkModel {
         let wasRunning = old.state == "running"
         expect(old.relation == .job || operation == "discard", new, "it ended a second time")
         if wasRunning { checkHolder(of: old, by: new) }
-        expect(old.content == new.content && old.uniqueKey == new.uniqueKey, new, "it ended as another job")
+        expect(old.content == new.content && old.key == new.key, new, "it ended as another job")
         switch new.state {
         case "succeeded":
             expect(wasRunning && operation == nil, new, "\(old.state) became succeeded")
         case "cancelled":
             let isOfParent =
                 old.waitsForJobs && old.ifParentFails == "cancel" && old.parents.contains(where: unsuccessful.contains)
+            let isSuperseded = wasRunning && old.key != nil && operation == "enqueue_supersede"
             expect(
-                isOfParent || operation?.hasPrefix("cancel") == true || operation == "discard", new,
+                isOfParent || isSuperseded || operation?.hasPrefix("cancel") == true || operation == "discard", new,
                 "nobody cancelled it")
         case "obsolete":
             let isLate = old.notAfter ?? .max < new.began

@@ -162,6 +162,79 @@ import Testing
                 == ["2 jobs of default started within 5 us, 1 may"])
     }
 
+    @Test("a start beside another job of an order key, behind a failed one or before an earlier one is found")
+    func orders() {
+        func ordered(_ event: WalkEvent, id: Int64 = 7) -> WalkEvent {
+            var copy = event
+            (copy.id, copy.orderKey, copy.blocksOrder) = (id, "line", true)
+            copy.position = event.position.map { $0 + id }
+            return copy
+        }
+        let (first, second) = (
+            ordered(enqueued), ordered(row(2, "available", by: .operation(2, "enqueue"), .insert), id: 8)
+        )
+        let both = [first, second]
+        let early = ordered(row(4, "running"), id: 8)
+        let started = ordered(row(3, "running"))
+        #expect(faults(both + [early]) == ["it started before job 7 of its order key"])
+        // Nobody could know of the first one's commit yet.
+        #expect(faults(acknowledged: [1: 3], both + [early]) == [])
+        #expect(faults(both + [started, early]) == ["it started beside job 7 of its order key"])
+        let failed = moved(3, from: started, to: "failed", in: .failed) { $0.attempt = 3 }.map { ordered($0) }
+        #expect(
+            faults(both + [started] + failed + [early]) == ["it started though job 7 of its order key has failed"])
+        let gone = moved(3, from: started, to: "succeeded").map { ordered($0) }
+        #expect(faults(both + [started] + gone + [early]) == [])
+    }
+
+    @Test("more starts than a rate of a key allows, a key that is kept, and one that was not free for a time are found")
+    func keys() {
+        let rated = (0..<2).map { index in
+            let id = Int64(7 + index)
+            return [enqueued, claimed].map { event in
+                var copy = event
+                (copy.id, copy.rateKey, copy.at) = (id, "meter/1", event.at + 5 * Int64(index))
+                copy.position = id
+                return copy
+            }
+        }
+        var model = WalkModel(acknowledged: [:])
+        model.meter = WalkMeter(keys: "meter/", span: 5, most: 1)
+        rated.joined().forEach { model.apply($0) }
+        #expect(model.faults.isEmpty)
+        model.meter = WalkMeter(keys: "meter/", span: 6, most: 0)
+        model.apply(row(20, "available", by: Self.enqueue, .insert) { ($0.id, $0.rateKey) = (9, "meter/1") })
+        model.apply(row(21, "running") { ($0.id, $0.rateKey) = (9, "meter/1") })
+        #expect(model.faults.map(\.text) == ["1 jobs of meter/1 started within 6 us, 0 may"])
+
+        let waiting = row(1, "available", by: Self.enqueue, .insert) { ($0.uniqueKey, $0.waitingKey) = ("a", "a") }
+        let freed = row(2, "running") { $0.waitingKey = "a" }
+        let kept = row(2, "running") { ($0.uniqueKey, $0.waitingKey) = ("a", "a") }
+        #expect(faults([waiting, freed] + moved(3, from: freed, to: "succeeded") { $0.uniqueKey = "a" }) == [])
+        #expect(faults([waiting, kept]) == ["it has the key that it has only while it waits"])
+
+        let owner = [enqueued, claimed].map { event in
+            var copy = event
+            copy.uniqueKey = "period 1"
+            return copy
+        }
+        let next = row(4, "available", by: Self.enqueue, .insert) { event in
+            (event.id, event.position, event.uniqueKey) = (8, 11, "period 1")
+        }
+        let succeeded = moved(3, from: owner[1], to: "succeeded") { $0.uniqueKey = "period 1" }
+        let cancelled = moved(3, from: owner[0], to: "cancelled", by: .operation(2, "cancel")) {
+            $0.uniqueKey = "period 1"
+        }
+        #expect(faults(owner + succeeded + [next]) == ["job 7 has its key for a longer time"])
+        #expect(faults([owner[0]] + cancelled + [next]) == [])
+        let running = row(2, "running") { $0.uniqueKey = "a" }
+        let first = row(1, "available", by: Self.enqueue, .insert) { $0.uniqueKey = "a" }
+        let superseded = moved(3, from: running, to: "cancelled", by: .operation(2, "enqueue_supersede")) {
+            $0.uniqueKey = "a"
+        }
+        #expect(faults([first, running] + superseded) == [])
+    }
+
     @Test("a position that is given twice or kept, an end by another worker, and a start out of order are found")
     func fences() {
         let kept = row(3, "available") { $0.attempt = 1 }

@@ -45,7 +45,9 @@ struct WalkGenerator {
             switch number(0..<100) {
             case ..<2: enqueueLate()
             case ..<8: enqueueUnclaimed()
-            case ..<30: enqueueAfter()
+            case ..<25: enqueueAfter()
+            case ..<32: enqueueMerged()
+            case ..<36: enqueueForTime()
             default: enqueue()
             }
         case ..<36: enqueueMany()
@@ -60,7 +62,8 @@ struct WalkGenerator {
         case ..<75: changed("discard", "\(failed(3)), 'walk'")
         case ..<80: pause()
         case ..<86: setLimit()
-        case ..<89: setRate()
+        case ..<88: setRate()
+        case ..<89: setKeyRate()
         case ..<92: circuit()
         case ..<94: releaseWorker()
         case ..<97: schedule()
@@ -104,6 +107,13 @@ extension WalkGenerator {
             // Nobody claims there: it may hold a slot for a second only.
             if number(0..<6) == 0 { all[2].1 = "\"idle\"" }
         }
+        if !isGated, all[2].1 != "\"idle\"" {
+            if number(0..<8) == 0 {
+                all.append(("order_key", "\"line \(number(0..<5))\""))
+                all.append(("if_head_fails", "\"\(pick(["go_on", "go_on", "block"]))\""))
+            }
+            if number(0..<8) == 0 { all.append(("rate_key", "\"\(pick(["meter/1", "meter/2", "toll/1"]))\"")) }
+        }
         if number(0..<5) == 0 { all.append(("run_at", "+\(number(1..<2500))")) }
         if number(0..<12) == 0 { all.append(("not_after", "+\(number(2500..<6000))")) }
         if number(0..<8) == 0 { all.append(("guard", "\"walk\"")) }
@@ -118,10 +128,14 @@ extension WalkGenerator {
     }
 
     private mutating func enqueue() -> WalkOperation {
-        let conflict = pick(["keep", "replace", "reschedule", "error"])
+        let conflict = pick(["keep", "replace", "reschedule", "error", "supersede"])
         let key = number(0..<2) == 0 ? number(0..<20) : nil
-        let call = arguments(onConflict: conflict, key: key).map { "\($0) => \(sql($1))" }.joined(separator: ", ")
-        return enqueued("enqueue", "errand.enqueue(\(call))", changes: ["replace", "reschedule"].contains(conflict))
+        var given = arguments(onConflict: conflict, key: key)
+        if key != nil, number(0..<3) == 0 { given.append(("unique_while", "\"waiting\"")) }
+        let call = given.map { "\($0) => \(sql($1))" }.joined(separator: ", ")
+        return enqueued(
+            conflict == "supersede" ? "enqueue_supersede" : "enqueue", "errand.enqueue(\(call))",
+            changes: ["replace", "reschedule", "supersede"].contains(conflict))
     }
 
     /// A job that waits for others, or has no need to any more. Nothing waits for what no worker claims until the end.
@@ -135,6 +149,30 @@ extension WalkGenerator {
         let policy = pick(["wait", "go_on", "cancel"])
         return enqueued(
             "enqueue", "errand.enqueue(\(call), after => \(ids(source, 4)), if_parent_fails => '\(policy)')",
+            changes: false)
+    }
+
+    /// Half of them are due at once; the others are moved to later, and at most 2 s.
+    private mutating func enqueueMerged() -> WalkOperation {
+        content += 1
+        let policy = pick(["'merge'", "'reschedule', no_later_than => interval '2 s'"])
+        return enqueued(
+            "enqueue",
+            """
+            errand.enqueue('noop', '{"content": \(content)}', unique_key => 'merged \(number(0..<6))',
+                run_at => now() + interval '\(pick([0, number(1..<1500)])) ms', on_conflict => \(policy))
+            """,
+            changes: true)
+    }
+
+    private mutating func enqueueForTime() -> WalkOperation {
+        content += 1
+        return enqueued(
+            "enqueue",
+            """
+            errand.enqueue('noop', '{"content": \(content)}', unique_for => '1 hour',
+                unique_key => '\(WalkModel.periodKeys)\(number(0..<40))')
+            """,
             changes: false)
     }
 
@@ -303,6 +341,11 @@ extension WalkGenerator {
     private mutating func setRate() -> WalkOperation {
         let rate = pick(["null, null", "'200 ms', 5", "'500 ms', 20", "'1 s', 10"])
         return call("set_rate", "'other', \(rate.replacing(", ", with: "::interval, "))")
+    }
+
+    private mutating func setKeyRate() -> WalkOperation {
+        let rate = pick(["null, null", "'1 s', 2", "'5 s', 20, 3"])
+        return call("set_key_rate", "'toll/\(pick(["1", "*"]))', \(rate.replacing("s', ", with: "s'::interval, "))")
     }
 
     private mutating func circuit() -> WalkOperation {
