@@ -17,8 +17,8 @@ import psycopg
 from .attempt import Context, PulledJob, run_coroutine, run_sync, told
 from .calls import as_json, run
 from .connections import connect
-from .engine import pull_call, pulled, register
 from .jobs import Seconds, interval
+from .pulls import pull_call, pulled, register
 from .transactions import Transactions
 from .worker import Worker
 
