@@ -315,7 +315,7 @@ def _raised(error: BaseException, context: Context) -> Ended:
             return Ended("fail", error=f"{type(error).__name__}: {error}")
 
 
-def _end_of(context: Context, end: Ended) -> Ended:
+def end_of(context: Context, end: Ended) -> Ended:
     return Ended(None) if context._is_committed else replace(end, may_be_told=context._may_be_told)
 
 
@@ -325,8 +325,8 @@ def run_sync(handler: Handler, context: Context) -> Ended:
         end = returned(around(handler.middleware, context, lambda: handler.called(context.job.payload, context)))
     except BaseException as error:  # also SystemExit: it ends an attempt, not the worker
         end = raised(error, context)
-        _tell(error, context, end)
-    return _end_of(context, end)
+        log_failure(error, context, end)
+    return end_of(context, end)
 
 
 async def run_coroutine(handler: Handler, context: Context) -> Ended:
@@ -339,14 +339,19 @@ async def run_coroutine(handler: Handler, context: Context) -> Ended:
                 await async_around(
                     handler.middleware, context, lambda: handler.called(context.job.payload, context)))
     except asyncio.CancelledError as error:
-        end = Ended("release") if context._stop.is_set() else raised(error, context)
+        end = cancelled(error, context)
     except BaseException as error:
         end = raised(error, context)
-        _tell(error, context, end)
-    return _end_of(context, end)
+        log_failure(error, context, end)
+    return end_of(context, end)
 
 
-def _tell(error: BaseException, context: Context, end: Ended) -> None:
+def cancelled(error: BaseException, context: Context) -> Ended:
+    """The end of an attempt whose coroutine was cancelled."""
+    return Ended("release") if context.was_interrupted and context.seconds_left > 0 else raised(error, context)
+
+
+def log_failure(error: BaseException, context: Context, end: Ended) -> None:
     """Logs a failure without its text, which may have what the payload has: errand.failures shows that."""
     if end.verb == "fail":
         job = context.job

@@ -94,12 +94,26 @@ def problem(handler: Handler, payload: Any) -> str | None:
         return str(error)
     except Exception as error:
         return f"payload: {type(error).__name__}"
-    expected = handler.payload_type
+    return _misfit_of_type(handler.payload_type, plain) or _without_key(handler, payload)
+
+
+def _misfit_of_type(expected: Any, plain: Any) -> str | None:
     if expected is None:
         return None
     if (hook := getattr(expected, "from_payload", None)) is not None:
         return _of_hook(hook, plain)
     return misfit(expected, plain, "")
+
+
+def _without_key(handler: Handler, payload: Any) -> str | None:
+    """Whether a handler of many jobs at once finds no key in a payload: then that job fails."""
+    if handler.chunk is None or handler.chunk.by is None:
+        return None
+    try:
+        hash(handler.chunk.by(handler.decoded(payload)))
+    except Exception as error:
+        return f"by: {type(error).__name__}"
+    return None
 
 
 def _of_hook(hook: Callable[[Any], Any], payload: Any) -> str | None:

@@ -11,19 +11,22 @@ import socket
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 
 from .attempt import Context, Ended, PulledJob, run_coroutine, run_sync
 from .calls import Call, run, run_again
+from .chunk import key_of, run_chunk, run_chunk_coroutine
 from .connections import commit_in_memory, connect, keep_running
-from .held import Attempt, Held
+from .gathering import Gathering
+from .held import Attempt, Group, Held
 from .lease import Lease
 from .processes import Process
 from .pulls import pull_call, pulled, register
 from .telemetry import Metrics, serve
-from .tracing import span
+from .tracing import Tell, span, spans
 from .transactions import IDLE, Transactions
 from .writer import Writer
 
@@ -57,13 +60,14 @@ class Engine:
         self._is_forced = threading.Event()
         self._is_woken = threading.Event()
         self._held = Held()
+        self._gathering = Gathering(self._held)
         self._lease = Lease(conninfo, worker.lease, self._held)
         self._writer = Writer(conninfo, self._held)
         self._transactions = Transactions(conninfo)
         self._metrics = Metrics()
         self._mean_run = 0.01
-        self._threads: queue.SimpleQueue[Attempt | None] = queue.SimpleQueue()
-        self._coroutines: deque[Attempt] = deque()
+        self._threads: queue.SimpleQueue[Attempt | Group | None] = queue.SimpleQueue()
+        self._coroutines: deque[Attempt | Group] = deque()
         self._running_coroutines = 0
         self._loop = asyncio.new_event_loop()
 
@@ -139,6 +143,8 @@ class Engine:
     def _drain(self) -> None:
         """Waits for what runs, as long as the grace lasts, and hands back all else."""
         end = time.monotonic() + self._worker.grace
+        for attempt in self._gathering.take():
+            self._ended(attempt, Ended("release"))
         while (held := self._held.all()) and time.monotonic() < end and not self._is_forced.is_set():
             for attempt in held:
                 if attempt.began is None:
@@ -188,18 +194,22 @@ class Engine:
         while not self._stop.is_set():
             slots = self._worker.concurrency
             ahead = min(int(slots * AHEAD / max(self._mean_run, 0.0001)), 2 * BATCH)
-            # Not for each job that ends: a pull for one costs as much as for ten.
-            self._held.wait_for_room(slots + ahead, max(1, (slots + ahead) // 2), self._worker.poll)
-            most = min(slots + ahead - self._held.count(), BATCH)
-            if self._stop.is_set() or most <= 0:
+            more = self._gathering.room()
+            if not more:
+                # Not for each job that ends: a pull for one costs as much as for ten.
+                self._held.wait_for_room(slots + ahead, max(1, (slots + ahead) // 2), self._worker.poll)
+            room = max(0, slots + ahead - self._held.count())
+            most = min(room + more, BATCH)
+            if self._stop.is_set() or most == 0 or not self._gathering.fits(slots, min(self._worker.poll, 0.25)):
                 continue
             id = self._lease.id
             self._is_woken.clear()
             rows = run_again(cursor, self._pull(id, most, max(0, slots - self._held.count())))
             self._lease.made_contact(str(rows[0][0]))
             jobs = [pulled(row) for row in rows if row[1] is not None]
-            self._accept(jobs)
-            if len(jobs) < most:
+            are_chunked = self._accept(jobs, room)
+            self._gathering.pulled(len(jobs), are_chunked and len(jobs) == most)
+            if len(jobs) < most and room > 0:
                 # Only after a pull without jobs does every enqueue send a notification. Until then these jobs begin,
                 # which another pull would delay.
                 self._rest(selector, SOON if jobs else self._worker.poll)
@@ -216,7 +226,8 @@ class Engine:
             if selector.select(min(left, 0.25)):
                 return
 
-    def _accept(self, jobs: list[PulledJob]) -> None:
+    def _accept(self, jobs: list[PulledJob], room: int) -> bool:
+        """Has jobs begin or gather. Returns whether all of them are for chunks."""
         attempts = []
         for job in jobs:
             handler = self._handlers[job.kind]
@@ -225,18 +236,52 @@ class Engine:
             )
             attempts.append(Attempt(job, handler, context))
         self._held.add(attempts)
-        for attempt in attempts:
-            if not attempt.handler.is_async:
-                self._threads.put(attempt)
-        if coroutines := [attempt for attempt in attempts if attempt.handler.is_async]:
+        others = [attempt for attempt in attempts if attempt.handler.chunk is None]
+        if len(others) < len(attempts):
+            self._gather([attempt for attempt in attempts if attempt.handler.chunk is not None])
+        # What was pulled for chunks, and isn't for one, would wait here while another worker may be idle.
+        for attempt in others[room:]:
+            self._ended(attempt, Ended("release"))
+        self._queue(others[:room])
+        return not others
+
+    def _queue(self, work: Sequence[Attempt | Group]) -> None:
+        """Has them begin as soon as slots are free."""
+        for one in work:
+            if not one.handler.is_async:
+                self._threads.put(one)
+        if coroutines := [one for one in work if one.handler.is_async]:
             self._loop.call_soon_threadsafe(self._begin_coroutines, coroutines)
+
+    def _gather(self, attempts: list[Attempt]) -> None:
+        keyed: list[tuple[Attempt, Any]] = []
+        for attempt in attempts:
+            key, end = key_of(attempt.handler, attempt.context)
+            if end is None:
+                keyed.append((attempt, key))
+            elif attempt.begin():
+                with span(attempt.job) as tell:
+                    tell(end.outcome(attempt.job), end.cause)
+                self._ended(attempt, end)
+        full, new = self._gathering.add(keyed)
+        self._queue(full)
+        for group in new:
+            assert group.handler.chunk is not None
+            self._loop.call_soon_threadsafe(self._loop.call_later, group.handler.chunk.within, self._end_window, group)
+
+    def _end_window(self, group: Group) -> None:
+        if self._gathering.end(group):
+            self._queue([group])
 
     # Run
 
-    def _begin_coroutines(self, more: list[Attempt]) -> None:
+    def _begin_coroutines(self, more: Sequence[Attempt | Group]) -> None:
         self._coroutines.extend(more)
         while self._coroutines and self._running_coroutines < self._worker.concurrency:
             attempt = self._coroutines.popleft()
+            if isinstance(attempt, Group):
+                self._begin_chunk_coroutine(attempt)
+                continue
             if not attempt.begin():
                 self._ended(attempt, Ended("release"))
                 continue
@@ -260,6 +305,9 @@ class Engine:
         while (attempt := self._threads.get()) is not None:
             if process is not None:
                 process.prepare(attempt.handler)
+            if isinstance(attempt, Group):
+                self._run_chunk(attempt, process)
+                continue
             if not attempt.begin():
                 self._ended(attempt, Ended("release"))
                 continue
@@ -268,20 +316,62 @@ class Engine:
                     end = run_sync(attempt.handler, attempt.context)
                 else:
                     attempt.cancel = process.kill
-                    end = process.run(attempt.handler, attempt.context)
+                    [end] = process.run(attempt.handler, [attempt.context])
                 tell(end.outcome(attempt.job), end.cause)
             attempt.cancel = None
             self._ended(attempt, end)
         if process is not None:
             process.close()
 
+    def _begin_chunk_coroutine(self, group: Group) -> None:
+        if begun := self._begun(group):
+            self._running_coroutines += 1
+            task = self._loop.create_task(self._run_chunk_coroutine(group, begun))
+            group.cancel_by(lambda: self._loop.call_soon_threadsafe(task.cancel))
+
+    async def _run_chunk_coroutine(self, group: Group, begun: list[Attempt]) -> None:
+        try:
+            with spans(attempt.job for attempt in begun) as tells:
+                ends = await run_chunk_coroutine(group.handler, [attempt.context for attempt in begun])
+                self._chunk_ended(group, begun, ends, tells)
+        finally:
+            self._running_coroutines -= 1
+            self._begin_coroutines([])
+
+    def _run_chunk(self, group: Group, process: Process | None) -> None:
+        if not (begun := self._begun(group)):
+            return
+        contexts = [attempt.context for attempt in begun]
+        with spans(attempt.job for attempt in begun) as tells:
+            if process is None:
+                ends = run_chunk(group.handler, contexts)
+            else:
+                group.cancel_by(process.kill)
+                ends = process.run(group.handler, contexts)
+            self._chunk_ended(group, begun, ends, tells)
+
+    def _begun(self, group: Group) -> list[Attempt]:
+        """The attempts of a chunk that begin now. All others are handed back."""
+        self._gathering.begins(group)
+        begun = group.begin()
+        for attempt in group.attempts:
+            if attempt.began is None:
+                self._ended(attempt, Ended("release"))
+        return begun
+
+    def _chunk_ended(self, group: Group, begun: list[Attempt], ends: list[Ended], tells: list[Tell]) -> None:
+        group.cancel_by(None)
+        for attempt, end, tell in zip(begun, ends, tells, strict=True):
+            tell(end.outcome(attempt.job), end.cause)
+            self._ended(attempt, end)
+
     def _ended(self, attempt: Attempt, end: Ended) -> None:
         if not attempt.end():
             return
         if attempt.began is not None and end.verb != "release":
             took = time.monotonic() - attempt.began
-            self._mean_run += (took - self._mean_run) * 0.05
-            self._metrics.add(attempt.job.kind, end.outcome(attempt.job), took)
+            self._mean_run += (took - self._mean_run) * 0.05 / attempt.together
+            self._metrics.add(attempt.job.kind, end.outcome(attempt.job), took / attempt.together)
         self._writer.add(attempt, end)
 
     # Maintenance

@@ -5,13 +5,19 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
+import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .jobs import Seconds, interval
 from .middleware import Middleware, decoded
+
+if TYPE_CHECKING:
+    from .attempt import Context
+
+T = TypeVar("T")
 
 #: What an encrypted payload has, and no other.
 ENCRYPTED = "$enc"
@@ -79,6 +85,41 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class ChunkJob(Generic[T]):
+    """A job of a chunk."""
+
+    #: Its payload, as the handler's type says.
+    payload: T
+    #: Its attempt.
+    context: Context
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """How the jobs of a kind are gathered, for a handler of many at once."""
+
+    #: The most jobs that the handler gets.
+    size: int
+    #: How long the first one waits for others, in seconds.
+    within: float
+    #: Only jobs with the same key are in a chunk.
+    by: Callable[[Any], Any] | None
+
+    @classmethod
+    def of(cls, size: int, within: Seconds, by: Callable[[Any], Any] | None) -> Chunk:
+        if not isinstance(size, int) or isinstance(size, bool):
+            raise TypeError(f"size: expected a number of jobs, got {size!r}")
+        if not 1 <= size <= 1000:
+            raise ValueError(f"size: expected 1 to 1000, got {size}")
+        seconds = interval(within).total_seconds()
+        if not 0 <= seconds <= 60:
+            raise ValueError(f"within: expected 0 to 60 s, got {within!r}")
+        if by is not None and not callable(by):
+            raise TypeError(f"by: expected a function of the payload, got {by!r}")
+        return cls(size, seconds, by)
+
+
+@dataclass(frozen=True)
 class Handler:
     """A function that runs the jobs of a kind. Calling it calls the function."""
 
@@ -96,15 +137,18 @@ class Handler:
     is_for_failures: bool = False
     #: What runs around it, outermost first: that of its worker.
     middleware: Sequence[Middleware] = field(default=(), compare=False)
+    #: How its jobs are gathered, if it runs many at once: Worker.chunk.
+    chunk: Chunk | None = None
 
     @classmethod
     def of(
         cls, function: Callable[..., Any], kind: str, queue: str | None, max_attempts: int | None,
-        priority: int | None, retry: Sequence[Seconds] | None, deadline: Seconds,
+        priority: int | None, retry: Sequence[Seconds] | None, deadline: Seconds, chunk: Chunk | None = None,
     ) -> Handler:
         parameters = list(inspect.signature(function).parameters.values())
-        if not 1 <= len(parameters) <= 2:
-            raise TypeError(f"{function.__qualname__}: expected (payload) or (payload, context), got {len(parameters)}")
+        if not 1 <= len(parameters) <= (2 if chunk is None else 1):
+            takes = "(payload) or (payload, context)" if chunk is None else "(jobs)"
+            raise TypeError(f"{function.__qualname__}: expected {takes}, got {len(parameters)}")
         hint = parameters[0].annotation
         if isinstance(hint, str):
             # Only this one: other annotations may name what is imported for type checkers alone.
@@ -114,10 +158,12 @@ class Handler:
                 raise TypeError(
                     f"{function.__qualname__}: the type of the payload is unknown at run time: {error}"
                 ) from None
+        if chunk is not None:
+            hint = _payload_of(hint)
         return cls(
             kind, function, queue, max_attempts, priority, retry, interval(deadline),
             inspect.iscoroutinefunction(function), len(parameters) == 2,
-            hint if isinstance(hint, type) and dataclasses.is_dataclass(hint) else None,
+            hint if isinstance(hint, type) and dataclasses.is_dataclass(hint) else None, chunk=chunk,
         )
 
     def __call__(self, *arguments: Any) -> Any:
@@ -167,6 +213,13 @@ class Handler:
         if isinstance(payload, dict) and ENCRYPTED in payload:
             raise Permanent(f"payload of {self.kind} is encrypted: expected a worker with its keys, got one without")
         return payload
+
+
+def _payload_of(hint: Any) -> Any:
+    """The type of the payload in that of a chunk, such as list[ChunkJob[View]]; None if that doesn't say."""
+    [job] = typing.get_args(hint)[:1] or [None]
+    [payload] = typing.get_args(job)[:1] or [None]
+    return payload if typing.get_origin(job) is ChunkJob else None
 
 
 def imported(module: str, name: str) -> Handler:

@@ -36,6 +36,18 @@ class Middleware:
         """The same for an async handler."""
         return await next()
 
+    def run_chunk(self, contexts: Sequence[Context], next: Callable[[], Any]) -> Any:
+        """Runs around a handler of many jobs (Worker.chunk), once for all whose payloads it gets. `next` calls the
+        handler, or the next middleware. What this returns or raises is what the handler did.
+
+        A middleware with a `run` needs one too, or a worker with such handlers doesn't start.
+        """
+        return next()
+
+    async def async_run_chunk(self, contexts: Sequence[Context], next: Callable[[], Awaitable[Any]]) -> Any:
+        """The same for an async handler."""
+        return await next()
+
     def encode(self, kind: str, payload: Any) -> Any:
         """The payload to store, as JSON has it, when a job is enqueued. The innermost of a list is asked first."""
         return payload
@@ -78,5 +90,34 @@ async def async_around(chain: Sequence[Middleware], context: Context, call: Call
     return await call()
 
 
-def _bound(run: Callable[[Context, Any], Any], context: Context, call: Any) -> Callable[[], Any]:
+def around_chunk(chain: Sequence[Middleware], contexts: Sequence[Context], call: Callable[[], Any]) -> Any:
+    """Calls a function of many jobs with the chain around it."""
+    for middleware in reversed(chain):
+        call = _bound(middleware.run_chunk, contexts, call)
+    return call()
+
+
+async def async_around_chunk(
+    chain: Sequence[Middleware], contexts: Sequence[Context], call: Callable[[], Awaitable[Any]]
+) -> Any:
+    """The same for a coroutine."""
+    for middleware in reversed(chain):
+        call = _bound(middleware.async_run_chunk, contexts, call)
+    return await call()
+
+
+def check_chunks(chain: Sequence[Middleware], kind: str, is_async: bool) -> None:
+    """Raises TypeError for a middleware that would silently not run around the chunks of a kind."""
+    run = "async_run" if is_async else "run"
+    for middleware in chain:
+        own = type(middleware)
+        if _has(own, run) and not _has(own, f"{run}_chunk"):
+            raise TypeError(f"{kind}: middleware: expected {own.__name__}.{run}_chunk beside its {run}, got none")
+
+
+def _has(own: type[Middleware], name: str) -> bool:
+    return getattr(own, name, None) is not getattr(Middleware, name)
+
+
+def _bound(run: Callable[[Any, Any], Any], context: Any, call: Any) -> Callable[[], Any]:
     return lambda: run(context, call)

@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from .attempt import Context, Ended, run_sync
+from .chunk import run_chunk
 from .handlers import Handler
 from .transactions import IDLE, Transactions
 
@@ -43,23 +44,28 @@ class Process:
             else:
                 self.kill()
 
-    def run(self, handler: Handler, context: Context) -> Ended:
-        """Runs an attempt, and passes its reports on. The process is killed at the deadline."""
+    def run(self, handler: Handler, contexts: list[Context]) -> list[Ended]:
+        """Runs an attempt, or those of a chunk, and passes their reports on. The process is killed at the deadline."""
         pipe = self._start()
+        first = contexts[0]
         try:
-            pipe.send((handler, context.job, context.seconds_left))
-            while pipe.poll(max(0, context.seconds_left)):
+            pipe.send((handler, [context.job for context in contexts], first.seconds_left))
+            while pipe.poll(max(0, first.seconds_left)):
                 message = pipe.recv()
                 if isinstance(message, Ended):
+                    return [message for _ in contexts]
+                if isinstance(message, list):
                     return message
-                context.reports.report(context.job.token, *message)
+                first.reports.report(*message)
         except (EOFError, OSError):
-            return self._died(context)
+            how = self._how_it_died()
+            return [_died(context, how) for context in contexts]
         except Exception as error:
-            return Ended("fail", error=f"the handler can't be sent to a process: {error}", is_permanent=True)
+            unsent = Ended("fail", error=f"the handler can't be sent to a process: {error}", is_permanent=True)
+            return [unsent for _ in contexts]
         self.kill()
         self._join()
-        return Ended("fail", error="deadline exceeded")
+        return [Ended("fail", error="deadline exceeded") for _ in contexts]
 
     def kill(self) -> None:
         with self._lock:
@@ -85,14 +91,11 @@ class Process:
         assert self._pipe is not None
         return self._pipe
 
-    def _died(self, context: Context) -> Ended:
+    def _how_it_died(self) -> str:
         process = self._process
         self._join()
-        if context.is_stopped:
-            return Ended("release") if context.seconds_left > 0 else Ended("fail", error="deadline exceeded")
         code = process.exitcode if process is not None else None
-        how = f"signal {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
-        return Ended("fail", error=f"the handler's process ended with {how}")
+        return f"signal {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
 
     def _join(self) -> None:
         if self._process is not None:
@@ -103,12 +106,19 @@ class Process:
         self._process = None
 
 
+def _died(context: Context, how: str) -> Ended:
+    """The end of an attempt whose process has ended before it."""
+    if context.is_stopped:
+        return Ended("release") if context.seconds_left > 0 else Ended("fail", error="deadline exceeded")
+    return Ended("fail", error=f"the handler's process ended with {how}")
+
+
 class _Reports:
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
 
     def report(self, token: str, progress: float | None, message: str | None, output: str | None) -> None:
-        self._pipe.send((progress, message, output))
+        self._pipe.send((token, progress, message, output))
 
 
 def _serve(pipe: Connection, conninfo: str) -> None:
@@ -123,14 +133,15 @@ def _serve(pipe: Connection, conninfo: str) -> None:
             transactions.close(after=IDLE)
             continue
         try:
-            handler, job, seconds = pipe.recv()
+            handler, jobs, seconds = pipe.recv()
         except EOFError:
             return
         except Exception as error:
             pipe.send(Ended("fail", error=f"the handler can't be imported: {error}", is_permanent=True))
             continue
-        if job is None:
+        if jobs is None:
             pipe.send(None)
             continue
-        context = Context.starting(job, timedelta(seconds=seconds), conninfo, _Reports(pipe), transactions)
-        pipe.send(run_sync(handler, context))
+        reports = _Reports(pipe)
+        contexts = [Context.starting(job, timedelta(seconds=seconds), conninfo, reports, transactions) for job in jobs]
+        pipe.send(run_chunk(handler, contexts) if handler.chunk else [run_sync(handler, contexts[0])])

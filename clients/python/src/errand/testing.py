@@ -14,8 +14,9 @@ from typing import Any
 
 import psycopg
 
-from .attempt import Context, PulledJob, run_coroutine, run_sync, told
+from .attempt import Context, Ended, PulledJob, run_coroutine, run_sync, told
 from .calls import as_json, run
+from .chunk import key_of, run_chunk, run_chunk_coroutine
 from .connections import connect
 from .jobs import Seconds, interval
 from .pulls import pull_call, pulled, register
@@ -98,7 +99,10 @@ class TestQueue:
 
         Time stands still: a retry after its delay stays. With `within`, so much time passes, from one due time to the
         next. Raises RuntimeError after `limit` attempts: a job enqueues itself for ever.
+
+        Jobs for a handler of many at once run in chunks of those that are due together, at most 100.
         """
+        self.worker.check()
         ran: list[Ran] = []
         rest = interval(within)
         kinds = sorted(self.worker.handlers)
@@ -113,8 +117,8 @@ class TestQueue:
                     rows = run(connection, pull_call(queues, kinds, 100, worker_id, 3600, 100, "test", listens=False))
                     worker_id = str(rows[0][0])
                     jobs = [pulled(row) for row in rows if row[1] is not None]
-                for job in jobs:
-                    ran.append(self._run(connection, job))
+                for one in self._run(connection, jobs):
+                    ran.append(one)
                     if len(ran) >= limit:
                         raise RuntimeError(f"expected an end of the jobs, got {limit} attempts")
                 self._promote(connection)
@@ -169,15 +173,36 @@ class TestQueue:
                 """
             )
 
-    def _run(self, connection: psycopg.Connection, job: PulledJob) -> Ran:
-        handler = self.worker.handlers[job.kind]
-        context = Context.starting(
-            job, handler.deadline, self.conninfo, _Reports(), Transactions(self.conninfo, keeps=False)
-        )
-        end = asyncio.run(run_coroutine(handler, context)) if handler.is_async else run_sync(handler, context)
-        if end.verb is not None:
-            run(connection, told(end.verb, [job.token], [end]))
-        return Ran(job, end.outcome(job), end.error, end.output)
+    def _run(self, connection: psycopg.Connection, jobs: list[PulledJob]) -> Iterator[Ran]:
+        chunks: dict[tuple[str, Any], list[Context]] = {}
+        for job in jobs:
+            handler = self.worker.handlers[job.kind]
+            context = Context.starting(
+                job, handler.deadline, self.conninfo, _Reports(), Transactions(self.conninfo, keeps=False)
+            )
+            if handler.chunk is None:
+                end = asyncio.run(run_coroutine(handler, context)) if handler.is_async else run_sync(handler, context)
+                yield _tell(connection, context, end)
+                continue
+            key, failed = key_of(handler, context)
+            if failed is not None:
+                yield _tell(connection, context, failed)
+                continue
+            contexts = chunks.setdefault((job.kind, key), [])
+            contexts.append(context)
+            if len(contexts) == handler.chunk.size:
+                yield from self._run_chunk(connection, chunks.pop((job.kind, key)))
+        for contexts in chunks.values():
+            yield from self._run_chunk(connection, contexts)
+
+    def _run_chunk(self, connection: psycopg.Connection, contexts: list[Context]) -> Iterator[Ran]:
+        handler = self.worker.handlers[contexts[0].job.kind]
+        if handler.is_async:
+            ends = asyncio.run(run_chunk_coroutine(handler, contexts))
+        else:
+            ends = run_chunk(handler, contexts)
+        for context, end in zip(contexts, ends, strict=True):
+            yield _tell(connection, context, end)
 
     def _pass(self, connection: psycopg.Connection, kinds: list[str], rest: timedelta) -> timedelta | None:
         """Lets time pass until the next job is due. None if none is due within the rest."""
@@ -195,6 +220,13 @@ class TestQueue:
         connection.execute("select errand_internal.promote(1000000, '-infinity')")
         connection.execute("select errand_internal.release_parked(), errand_internal.release_waiting()")
         connection.execute("select errand_internal.check_children(), errand_internal.check_rates()")
+
+
+def _tell(connection: psycopg.Connection, context: Context, end: Ended) -> Ran:
+    job = context.job
+    if end.verb is not None:
+        run(connection, told(end.verb, [job.token], [end]))
+    return Ran(job, end.outcome(job), end.error, end.output)
 
 
 def _move(connection: psycopg.Connection, time: timedelta) -> None:

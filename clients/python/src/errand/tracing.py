@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -52,6 +52,13 @@ def span(job: PulledJob) -> Iterator[Tell]:
                 started.set_status(trace.Status(trace.StatusCode.ERROR, error))
 
         yield tell
+
+
+@contextmanager
+def spans(jobs: Iterable[PulledJob]) -> Iterator[list[Tell]]:
+    """A span of each attempt of a chunk. Spans of the handler are part of the last one's."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(span(job)) for job in jobs]
 
 
 def present_trace() -> str | None:

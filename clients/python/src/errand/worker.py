@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Literal
 
-from .handlers import Handler
+from .handlers import Chunk, Handler
 from .jobs import Seconds, interval
-from .middleware import Middleware
+from .middleware import Middleware, check_chunks
 
 
 @dataclass
@@ -61,8 +61,39 @@ class Worker:
         failed attempt the job waits for up to that element of `retry`, in seconds; the last one serves for all later
         attempts. A function whose payload has the type of a dataclass gets one.
         """
+        return self._decorator("job", kind, queue, max_attempts, priority, retry, deadline, None)
+
+    def chunk(
+        self, kind: str, *, size: int, within: Seconds, by: Callable[[Any], Any] | None = None,
+        queue: str | None = None, max_attempts: int | None = None, priority: int | None = None,
+        retry: Sequence[Seconds] | None = None, deadline: Seconds = 60,
+    ) -> Callable[[Callable[..., Any]], Handler]:
+        """Handles many jobs of a kind at once, by the decorated function of (jobs): a list of ChunkJob.
+
+            @worker.chunk("count_view", size=100, within=0.2, by=lambda view: view["page"])
+            def count_views(jobs):
+                counters.add(len(jobs), to=jobs[0].payload["page"])
+
+        It gets jobs that this worker has pulled: at most `size`, 1 to 1000, all with the same key by `by`. That many
+        begin at once, fewer when the first of them has waited for `within`, up to a minute. `by` is asked for each
+        payload when its job is pulled, so it has to be fast.
+
+        The function returns None if all jobs have succeeded, or a list with an element for each job in their order: its
+        output, or an instance of an exception that it would raise for it. What it raises counts for all jobs. Another
+        number of elements fails all of them for good.
+
+        The other options are those of `job`. The deadline begins with the chunk. A function whose argument has the type
+        list[ChunkJob[View]] gets payloads of the dataclass View.
+        """
+        chunk = Chunk.of(size, within, by)
+        return self._decorator("chunk", kind, queue, max_attempts, priority, retry, deadline, chunk)
+
+    def _decorator(
+        self, name: str, kind: str, queue: str | None, max_attempts: int | None, priority: int | None,
+        retry: Sequence[Seconds] | None, deadline: Seconds, chunk: Chunk | None,
+    ) -> Callable[[Callable[..., Any]], Handler]:
         if not isinstance(kind, str):
-            raise TypeError(f'job: expected a kind, as in @worker.job("send_mail"), got {kind!r}')
+            raise TypeError(f'{name}: expected a kind, as in @worker.{name}("send_mail"), got {kind!r}')
         if isinstance(retry, str | float | int | timedelta):
             raise TypeError(f"retry: expected a list of delays, got {retry!r}")
         if interval(deadline) <= timedelta(0):
@@ -71,7 +102,7 @@ class Worker:
         def decorate(function: Callable[..., Any]) -> Handler:
             if kind in self.handlers:
                 raise ValueError(f"{kind}: expected one handler, got another: {function.__qualname__}")
-            handler = Handler.of(function, kind, queue, max_attempts, priority, retry, deadline)
+            handler = Handler.of(function, kind, queue, max_attempts, priority, retry, deadline, chunk)
             handler = replace(handler, middleware=self.middleware)
             self.handlers[kind] = handler
             return handler
@@ -113,6 +144,9 @@ class Worker:
             raise ValueError(f"poll: expected more than 0 s, got {self.poll}")
         if self.grace < 0:
             raise ValueError(f"grace: expected at least 0 s, got {self.grace}")
+        for handler in self.handlers.values():
+            if handler.chunk is not None:
+                check_chunks(handler.middleware, handler.kind, handler.is_async)
 
     def run(self, conninfo: str = "") -> None:
         """Runs until SIGTERM, SIGINT or `stop`. In the main thread it handles these signals; a second one ends it at
