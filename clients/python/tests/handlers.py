@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 import psycopg
-from errand import Context, Failure, Middleware, Permanent, RetryAfter, Snooze, Stop, Wait, Worker
+from errand import ChunkJob, Context, Failure, Middleware, Permanent, RetryAfter, Snooze, Stop, Wait, Worker
 
 worker = Worker(concurrency=4, poll=0.2, lease=float(os.environ.get("LEASE", "60")), grace=20)
 
@@ -232,3 +232,52 @@ wrapped = Worker(middleware=[Wrapping()])
 @wrapped.job("echo_wrapped", queue="py")
 def echo_wrapped(payload: Any) -> Any:
     return payload
+
+
+chunked = Worker(concurrency=2, poll=0.2, grace=20)
+
+
+@chunked.chunk(
+    "mixed", size=20, within=0.2, by=lambda payload: payload.get("all"), queue="py", max_attempts=2, retry=[600],
+    deadline=1)
+def mixed(jobs: list[ChunkJob[Any]]) -> Any:
+    """Behaves as the first payload says for all jobs, or as each one says."""
+    match jobs[0].payload.get("all"):
+        case "crash":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "hang":
+            time.sleep(20)
+        case "raise":
+            raise KeyError("all of them")
+        case "few":
+            return [None]
+        case "odd":
+            return {"no": "list"}
+        case "none":
+            jobs.clear()
+            return None
+    return [outcome(job) for job in jobs]
+
+
+def outcome(job: ChunkJob[Any]) -> Any:
+    match job.payload["how"]:
+        case "output":
+            return [job.payload["how"], job.context.attempt]
+        case "error":
+            return ValueError("this one")
+        case "permanent":
+            return Permanent("never")
+        case "snooze":
+            return Snooze(3600)
+        case "later":
+            return RetryAfter(1800, "later")
+        case "wait":
+            return Wait("word", 3600)
+        case "unfit":
+            return object()
+        case "transaction":
+            with job.context.transaction("committed") as connection:
+                connection.execute("insert into note values ('in a chunk')")
+            return ValueError("after it")
+        case "step":
+            return job.context.step("once", lambda: "stepped")

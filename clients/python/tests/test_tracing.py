@@ -4,7 +4,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from errand import Errand, Permanent, Request, Worker
+from errand import ChunkJob, Errand, Permanent, Request, Worker
 
 pytest.importorskip("opentelemetry.sdk")
 from opentelemetry import trace  # noqa: E402
@@ -31,6 +31,11 @@ async def traced_async(payload: Any) -> None:
     raise Permanent("a secret")
 
 
+@worker.chunk("traced_chunk", size=3, within=60, queue="traced")
+def traced_chunk(jobs: list[ChunkJob[Any]]) -> list[Any]:
+    return [None, Permanent("a secret"), "output"]
+
+
 def test_an_attempt_is_a_span_of_its_enqueues_trace(errand: Errand, db: psycopg.Connection, running: Any) -> None:
     with trace.get_tracer("test").start_as_current_span("request") as request:
         jobs = [
@@ -53,3 +58,15 @@ def test_an_attempt_is_a_span_of_its_enqueues_trace(errand: Errand, db: psycopg.
     assert "secret" not in "".join(span.to_json() for span in spans)
     within = [span for span in exporter.get_finished_spans() if span.name == "within"]
     assert within[0].parent.span_id == works.get_span_context().span_id
+
+
+def test_each_job_of_a_chunk_has_a_span(errand: Errand, db: psycopg.Connection, running: Any) -> None:
+    with trace.get_tracer("test").start_as_current_span("request") as request:
+        jobs = errand.enqueue_many([Request(traced_chunk, number, follow=True) for number in range(3)])
+    with running(worker):
+        assert [job.wait(30).state for job in jobs] == ["succeeded", "failed", "succeeded"]
+    spans = [span for span in exporter.get_finished_spans() if span.name == "errand.run traced_chunk"]
+    told = {span.attributes["messaging.message.id"]: span for span in spans}
+    assert [(told[str(job.id)].attributes["errand.outcome"], told[str(job.id)].status.description) for job in jobs] == [
+        ("succeeded", None), ("failed", "Permanent"), ("succeeded", None)]
+    assert {span.parent.span_id for span in spans} == {request.get_span_context().span_id}
