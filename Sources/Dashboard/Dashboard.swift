@@ -73,7 +73,8 @@ extension Dashboard {
     typealias Handler = @Sendable (Dashboard) -> (Visit) async throws -> Reply
 
     private static let pages: [(String, Handler)] = [
-        ("", { $0.overview }), ("jobs", { $0.jobs }), ("jobs/:id", { $0.job }), ("failures", { $0.failures }),
+        ("", { $0.overview }), ("jobs", { $0.jobs }), ("jobs/:id", { $0.job }),
+        ("jobs/:id/flow", { $0.flow }), ("failures", { $0.failures }),
         ("failures/retry", { $0.retryPlan }), ("failures/discard", { $0.discardPlan }),
         ("schedules", { $0.schedules }), ("workers", { $0.workers }), ("limits", { $0.limits }),
         ("audit", { $0.audit }), ("log-in", { $0.logInForm }),

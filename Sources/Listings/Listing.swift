@@ -45,6 +45,11 @@ extension Listing {
         columns: "what, name, set_as, allowed, per::text as per, running, is_full, parked", view: "errand.limits",
         order: "is_full desc nulls last, parked desc nulls last, what, name")
 
+    /// The longest blocked key first.
+    package static let blockedKeys = Listing(
+        columns: "order_key, job_id, kind, queue, blocked_at, error, waiting", view: "errand.blocked_keys",
+        order: "blocked_at")
+
     package static let endpoints = Listing(
         columns: """
             name, url, secret_name, kinds, running, waiting, down_since, down_until,

@@ -158,3 +158,35 @@ private func serve(
         try await group.waitForAll()
     }
 }
+
+/// The page, and the session of a person who is logged in.
+struct Operator: Sendable {
+    let page: Page
+    let cookie: [String: String]
+    let token: String
+
+    var database: Database { page.database }
+
+    func send(
+        _ method: String, _ path: String, form: String? = nil, headers: [String: String]
+    ) async throws -> Page.Response { try await page.send(method, path, form: form, headers: headers) }
+
+    func post(_ path: String, _ form: String) async throws -> Page.Response {
+        try await page.send("POST", path, form: "\(form)&token=\(token)", headers: cookie)
+    }
+
+    /// The rows of two texts, each as one text.
+    func rows(_ sql: String) async throws -> [String] {
+        try await database.query(Statement(sql)).map { row in
+            let (first, second) = try row.decode(String.self, String?.self)
+            return "\(first) \(second ?? "")"
+        }
+    }
+}
+
+func withOperator(_ body: @Sendable (Operator) async throws -> Void) async throws {
+    try await withPage(try someRules()) { page in
+        let (cookie, token) = try await page.logIn()
+        try await body(Operator(page: page, cookie: ["Cookie": cookie], token: token))
+    }
+}

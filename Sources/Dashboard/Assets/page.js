@@ -35,9 +35,9 @@
       if (!next || isInUse()) return;
       next.querySelectorAll(".notice").forEach((notice) => notice.remove());
       const focus = put(main);
-      const scrolls = [...main.querySelectorAll(".scroll")].map((box) => box.scrollLeft);
+      const scrolls = [...main.querySelectorAll(".scroll, .graph")].map((box) => box.scrollLeft);
       main.replaceChildren(...next.childNodes);
-      main.querySelectorAll(".scroll").forEach((box, index) => { box.scrollLeft = scrolls[index] || 0; });
+      main.querySelectorAll(".scroll, .graph").forEach((box, index) => { box.scrollLeft = scrolls[index] || 0; });
       if (focus >= 0) {
         const all = main.querySelectorAll("a, button, summary, [tabindex]");
         if (all[focus]) all[focus].focus({ preventScroll: true });

@@ -42,6 +42,11 @@ struct Problem: Error {
 
     static let notFound = Problem(
         status: .notFound, title: "There is no such page", detail: "The address is wrong, or the thing is gone.")
+    static func noJob(_ id: Int64) -> Problem {
+        Problem(
+            status: .notFound, title: "There is no job \(id)",
+            detail: "Ended jobs stay for 7 days and failed ones for 30, unless their kind says otherwise.")
+    }
     static let needsLogIn = Problem(
         status: .unauthorized, title: "Please log in", detail: "This page needs a log-in.")
     static let foreignForm = Problem(

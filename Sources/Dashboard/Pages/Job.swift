@@ -19,6 +19,13 @@ struct JobPage {
         let finishedAt: Moment?
         let workerId: Int?
         let uniqueKey: String?
+        let waitingKey: String?
+        let orderKey: String?
+        let rateKey: String?
+        /// The signal that it waits for.
+        let signal: String?
+        let parents: Int
+        let ifParentFails: String?
         let payload: String?
         let output: String?
         let reason: String?
@@ -56,6 +63,32 @@ struct JobPage {
         let time: ShownTime?
     }
 
+    /// A reason, in which each `job 17` is a link.
+    struct Reason {
+        struct Part {
+            let text: String
+            let job: Int?
+        }
+
+        let code: String
+        let parts: [Part]
+        let hint: String?
+
+        init(_ row: ExplainRow, of id: Int) {
+            code = row.code
+            hint = row.hint
+            var parts: [Part] = []
+            var rest = row.detail[...]
+            while let match = rest.firstMatch(of: /\bjob ([0-9]{1,19})\b/) {
+                let job = Int(match.1)
+                parts.append(Part(text: String(rest[..<match.range.lowerBound]), job: nil))
+                parts.append(Part(text: String(match.0), job: job == id ? nil : job))
+                rest = rest[match.range.upperBound...]
+            }
+            self.parts = parts + [Part(text: String(rest), job: nil)]
+        }
+    }
+
     struct Attempt {
         let number: Int
         let outcome: String
@@ -70,7 +103,7 @@ struct JobPage {
     let kind: String
     let state: JobState
     let facts: [Fact]
-    let reasons: [ExplainRow]
+    let reasons: [Reason]
     let payload: String?
     let payloadRows: Int
     let output: String?
@@ -89,15 +122,20 @@ struct JobPage {
     let canReschedule: Bool
     let canEdit: Bool
     let canChange: Bool
+    /// The name of the signal that somebody may send; nil if the job waits for none.
+    let signal: String?
+    let flow: JobFlow
+    let steps: JobSteps
 
     init(
-        _ row: Row, attempts: [AttemptRow], reasons: [ExplainRow], audit: [AuditPage.Row], now: Date
+        _ row: Row, attempts: [AttemptRow], reasons: [ExplainRow], audit: [AuditPage.Row], flow: [FlowRow],
+        steps: [JobSteps.Row], now: Date
     ) {
         id = row.id
         kind = row.kind
         state = JobState(row.state)
         facts = Self.facts(row, now: now)
-        self.reasons = reasons
+        self.reasons = reasons.map { Reason($0, of: row.id) }
         payload = row.payload
         payloadRows = min(24, max(4, (row.payload ?? "").split(separator: "\n").count + 1))
         output = row.output
@@ -116,6 +154,9 @@ struct JobPage {
         canReschedule = ["scheduled", "available", "parked"].contains(row.state)
         canEdit = ["scheduled", "available", "parked", "failed"].contains(row.state)
         canChange = canRetry || canCancel || canEdit
+        signal = row.signal
+        self.flow = JobFlow(flow, parents: row.parents, ifParentFails: row.ifParentFails)
+        self.steps = JobSteps(steps, attempts: attempts, attempt: row.attempt, now: now)
     }
 
     private static func attempts(_ rows: [AttemptRow], now: Date) -> [Attempt] {
@@ -145,8 +186,10 @@ struct JobPage {
             row.crashes > 0 ? text("Crashes", "\(row.crashes)") : nil,
             time("Enqueued", row.createdAt), time("Due", row.runAt), time("Started", row.startedAt),
             time("Ended", row.finishedAt), time("Not after", row.notAfter),
-            text("Waits", row.waitingFor), text("Unique key", row.uniqueKey), text("Limit", row.limitKey),
-            text("Guard", row.guard), tags.isEmpty ? nil : text("Tags", tags.joined(separator: ", ")),
+            text("Waits", row.waitingFor), text("Unique key", row.uniqueKey),
+            text("Key while it waits", row.waitingKey), text("Order key", row.orderKey),
+            text("Limit", row.limitKey), text("Rate", row.rateKey), text("Guard", row.guard),
+            tags.isEmpty ? nil : text("Tags", tags.joined(separator: ", ")),
             text("Worker", row.workerId.map { "\($0)" }), text("Trace", row.traceparent),
             text("Subject", row.subject),
         ].compactMap(\.self)
@@ -162,7 +205,13 @@ extension Dashboard {
                 Query(
                     """
                     select id, queue, kind, state, priority, attempt, max_attempts, crashes, run_at, created_at, started_at,
-                        finished_at, worker_id, unique_key, jsonb_pretty(errand.mask_secrets(payload)) as payload,
+                        finished_at, worker_id, unique_key, waiting_key, options ->> 'order_key' as order_key, rate_key,
+                        case
+                            when parked_for like 'signal:%' and parked_for not like 'signal:callback/%'
+                                then substr(parked_for, length('signal:') + 1)
+                        end as signal,
+                        coalesce(jsonb_array_length(options -> 'after'), 0) as parents,
+                        options ->> 'if_parent_fails' as if_parent_fails, jsonb_pretty(errand.mask_secrets(payload)) as payload,
                         jsonb_pretty(errand.mask_secrets(output)) as output, reason, not_after, limit_key, guard, tags,
                         options ->> 'traceparent' as traceparent, subject, waiting_for, progress, progress_message, log
                     from errand.jobs
@@ -187,66 +236,19 @@ extension Dashboard {
                     """, [id]),
                 Query("select code, detail, hint from errand.explain($1) order by rank", [id]),
                 Query(AuditPage.query(where: "job_ids @> array[$1::bigint]") + " limit 50", [id]),
+                Query("select * from errand.flow_of($1, $2, 1)", [id, Int32(2 * JobFlow.mostJobs + 1)]),
+                JobSteps.query(of: id),
             ])
         guard let row = try results.rows(0, of: JobPage.Row.self).first else {
-            throw Problem(
-                status: .notFound, title: "There is no job \(id)",
-                detail: "Ended jobs stay for 7 days and failed ones for 30, unless their kind says otherwise.")
+            throw Problem.noJob(id)
         }
         let view = JobPage(
             row, attempts: try results.rows(1, of: JobPage.AttemptRow.self),
             reasons: try results.rows(2, of: JobPage.ExplainRow.self),
-            audit: try results.rows(3, of: AuditPage.Row.self), now: results.now)
+            audit: try results.rows(3, of: AuditPage.Row.self), flow: try results.rows(4, of: FlowRow.self),
+            steps: try results.rows(5, of: JobSteps.Row.self), now: results.now)
         let isUnfinished = row.finishedAt == nil
         return page(
             "job", "Job \(id)", section: "Jobs", visit, results, isLive: isUnfinished, view)
     }
-
-    func changeJob(_ visit: Visit) async throws -> Reply {
-        let id = try visit.number("id")
-        let reason = visit.form["reason"]
-        let action = visit.form["action"] ?? ""
-        var done = action
-        switch action {
-        case "retry":
-            let changed = try await act(
-                visit,
-                "select (was is distinct from now or was = 'scheduled')::text from errand.retry_job($1, $2)",
-                [id, reason])
-            if changed != "true" { done = "unchanged" }
-        case "cancel", "discard":
-            let changed = try await act(
-                visit, "select (was is distinct from now)::text from errand.\(action)_job($1, $2)", [id, reason])
-            if changed != "true" { done = "unchanged" }
-        case "reschedule":
-            let changed = try await act(
-                visit,
-                """
-                select (was in ('scheduled', 'available', 'parked'))::text
-                from errand.reschedule_job($1, $4, $2::text::timestamptz, $3::text::int)
-                """, [id, Self.time(visit.form["run_at"]), visit.form["priority"], reason])
-            if changed != "true" { done = "unchanged" }
-        case "edit", "edit-retry":
-            let edit = Statement(Self.edit, [id, visit.form["payload"] ?? "", reason])
-            let retry = Statement("select now from errand.retry_job($1, $2)", [id, reason])
-            try await act(visit, action == "edit" ? [edit] : [edit, retry])
-        default: throw Problem.notFound
-        }
-        return .redirect("/jobs/\(id)?done=\(done)")
-    }
-
-    /// A value that the page has masked stays what it was.
-    private static let edit = """
-        select errand.edit_job(
-            $1,
-            errand.restore_secrets(
-                $2::text::jsonb,
-                (
-                    select payload
-                    from errand.jobs
-                    where id = $1
-                    order by finished_at desc nulls first
-                    limit 1)),
-            $3)
-        """
 }

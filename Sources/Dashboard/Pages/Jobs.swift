@@ -83,6 +83,9 @@ struct JobState {
     let name: String
     let tone: String
 
+    /// Of a job that other jobs name, and that was pruned.
+    static let gone = "not on record"
+
     init(_ name: String) {
         self.name = name
         tone =
@@ -91,7 +94,7 @@ struct JobState {
             case "failed": "bad"
             case "succeeded": "good"
             case "parked": "held"
-            case "cancelled", "obsolete": "quiet"
+            case "cancelled", "obsolete", Self.gone: "quiet"
             default: "calm"
             }
     }

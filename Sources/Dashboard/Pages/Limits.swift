@@ -1,7 +1,7 @@
 import Foundation
 import Listings
 
-/// The limits, rates, circuits and paused kinds.
+/// The limits, rates, circuits, paused kinds, and keys that block.
 struct Limits {
     struct LimitRow: Decodable {
         let what: String
@@ -72,8 +72,9 @@ struct Limits {
     let hasCircuits: Bool
     /// Names that the form of a pause proposes.
     let kinds: [String]
+    let keys: Keys
 
-    init(_ limits: [LimitRow], _ circuits: [CircuitRow], kinds: [KindRow], now: Date) {
+    init(_ limits: [LimitRow], _ circuits: [CircuitRow], kinds: [KindRow], keys: Keys, now: Date) {
         self.limits = limits.map { row in
             Limit(
                 what: row.what, name: row.name, key: row.setAs ?? row.name, isRate: row.what == "rate",
@@ -87,6 +88,7 @@ struct Limits {
         self.circuits = circuits.map { Self.circuit($0, now: now) }
         hasCircuits = !circuits.isEmpty
         self.kinds = kinds.map(\.kind)
+        self.keys = keys
     }
 
     /// A paused kind is the circuit `kind:` and its name.
@@ -112,10 +114,13 @@ extension Dashboard {
                 Query(Listing.limits.query(limit: "200")),
                 Query(Listing.circuits.query(order: "state = 'closed', name", limit: "200")),
                 Query("select kind from errand.kinds where queue is not null order by kind limit 200"),
+                BlockedKey.query, KeyRate.query,
             ])
+        let keys = Keys(
+            try results.rows(3, of: BlockedKey.Row.self), try results.rows(4, of: KeyRate.Row.self), now: results.now)
         let view = Limits(
             try results.rows(0, of: Limits.LimitRow.self), try results.rows(1, of: Limits.CircuitRow.self),
-            kinds: try results.rows(2, of: Limits.KindRow.self), now: results.now)
+            kinds: try results.rows(2, of: Limits.KindRow.self), keys: keys, now: results.now)
         return page("limits", "Limits and circuits", section: "Limits", visit, results, isLive: true, view)
     }
 

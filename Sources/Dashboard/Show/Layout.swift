@@ -87,6 +87,7 @@ enum Notices {
         "retry": "The job waits to run again.", "cancel": "The job is cancelled.", "discard": "The job is discarded.",
         "reschedule": "The job has another time or priority.", "edit": "The payload is replaced.",
         "edit-retry": "The payload is replaced, and the job waits to run again.",
+        "approve": "The signal is sent. What waited for it goes on.",
         "unchanged": "Nothing changed: the job is in another state by now.", "pause": "It is paused.",
         "resume": "It goes on.", "run": "A job of the schedule is enqueued.",
         "drain": "The worker claims nothing more. What it runs goes on.", "undrain": "The worker claims again.",
