@@ -43,6 +43,17 @@ def fill(shop):
                 {given}, {given}, {payload}, {payload}, {given}, array[{given}];
             insert into errand.job (queue, kind, payload, tags, run_at, state, parked_for)
             values ({given}, {given}, {payload}, array[{given}], now(), 'parked', 'limit:' || {given});
+            insert into errand.job (queue, kind, state, parked_for, options)
+            select {given}, {given}, 'parked', 'job:' || id,
+                jsonb_build_object('after', array[id], 'order_key', {given})
+            from errand.failed
+            where kind = {given};
+            insert into errand.step (job_id, name, output)
+            select id, {given}, {payload} from errand.failed where kind = {given};
+            insert into errand.order_slot (order_key, job_id, blocked_at)
+            select {given}, id, now() from errand.failed where kind = {given};
+            insert into errand.key_rate (per, spacing, grace, allowed, burst, rate_key)
+            values ('1 s', 1, 1, 1, 1, {given});
             insert into errand.progress (job_id, queue_position, attempt, fraction, message, output, log)
             select id, 0, 1, 0.5, {given}, {payload}, array[{given}] from errand.failed where kind = {given};
             insert into errand.worker (name, version, lease, queues, kinds, drained_at, drained_by, drained_reason)
@@ -69,7 +80,7 @@ def everything(shop):
     with Browser() as browser:
         browser.log_in(shop.site, "alice", PASSWORD)
         pages = ["/", "/jobs", "/failures", "/schedules", "/workers", "/limits", "/audit"]
-        pages += [f"/jobs/{job}" for job in ids]
+        pages += [f"/jobs/{job}{more}" for job in ids for more in ("", "/flow")]
         for text in HOSTILE:
             from urllib.parse import quote
             pages += [f"/jobs?kind={quote(text)}&error={quote(text)}&tag={quote(text)}&fingerprint={quote(text)}",

@@ -46,7 +46,8 @@ def check_cells(shop, screenshots):
 def check_pages(shop, screenshots):
     """Every page, in light and dark and on a phone: no violation, no complaint, nothing wider than the screen."""
     job = shop.psql("select id from errand.failed where kind = 'send_mail' order by finished_at desc limit 1")
-    pages = PAGES + [f"/jobs/{job}"]
+    step = shop.psql("select id from errand.failed where kind = 'check_articles'")
+    pages = PAGES + [f"/jobs/{job}", f"/jobs/{step}/flow"]
     with Browser() as browser:
         browser.open(shop.site + "/")
         assert "Log in" in browser.text()
@@ -60,10 +61,11 @@ def check_pages(shop, screenshots):
         pages += [retry + "&per_minute=10", retry.replace("/retry?", "/discard?")]
         for page in pages:
             name = page.split("?")[0].strip("/").replace("/", "-") or "overview"
-            name = "job" if name.startswith("jobs-") else name
+            name = name.split("-")[-1] if name.endswith("-flow") else "job" if name.startswith("jobs-") else name
             check_page(browser, shop.site + page, name, screenshots)
         browser.display("dark", 375, 812)
-        for page in pages:
+        waiting = shop.psql("select id from errand.jobs where kind in ('refund', 'month_report')").split()
+        for page in pages + [f"/jobs/{job}" for job in [step, *waiting]]:
             browser.open(shop.site + page)
             assert browser.violations() == [], (page, browser.violations())
         assert browser.complaints == [], browser.complaints
@@ -85,7 +87,7 @@ def main():
             with Browser(scripts=scripts) as browser:
                 walks.everything(shop, browser)
                 assert browser.complaints == [], browser.complaints
-            print("found, explained, edited, retried, drained, limited, paused, retried and discarded in groups"
+            print("found, explained, edited, retried, approved, drained, limited, paused, retried and discarded in groups"
                   + ("" if scripts else ", without scripts too"))
         walks.read_only(shop)
         walks.keyboard(shop)

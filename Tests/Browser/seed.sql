@@ -79,4 +79,57 @@ select count(*) from (
 select count(*) from (
     select errand.enqueue('noop', jsonb_build_object('sleep_ms', 1), run_at => now() + number * interval '11 minutes')
     from generate_series(1, 12) as number) as enqueued;
+
+-- A flow, one job of which has failed and blocks its order key. No worker has its queue, and so these jobs stay.
+create temporary table flow as
+select ordinal, job_id
+from errand.enqueue_many(
+    '[{"kind": "load_orders", "queue": "reports"}, {"kind": "load_prices", "queue": "reports"},
+      {"kind": "load_articles", "queue": "reports"},
+      {"kind": "check_orders", "queue": "reports", "after_elements": [1, 2]},
+      {"kind": "check_articles", "queue": "reports", "after_elements": [3]},
+      {"kind": "month_report", "queue": "reports", "after_elements": [2, 4, 5]},
+      {"kind": "send_report", "queue": "reports", "after_elements": [6]},
+      {"kind": "archive_report", "queue": "reports", "after_elements": [6]},
+      {"kind": "count_articles", "queue": "reports", "order_key": "warehouse/7"},
+      {"kind": "count_articles", "queue": "reports", "order_key": "warehouse/7"},
+      {"kind": "refund", "queue": "reports"}]');
+with gone as (
+    delete from errand.job using flow where id = job_id and ordinal in (1, 2, 3) returning job.*
+)
+insert into errand.history (
+    id, created_at, run_at, started_at, finished_at, priority, attempt, max_attempts, crashes, state, queue, kind,
+    payload)
+select
+    id, created_at - interval '13 min', run_at - interval '13 min', now() - interval '12 min',
+    now() - interval '11 min', priority, 1, max_attempts, 0, 'succeeded', queue, kind, payload
+from gone;
+update errand.job set state = 'available', parked_for = null
+from flow
+where id = job_id and ordinal = 4;
+with gone as (
+    delete from errand.job using flow where id = job_id and ordinal in (5, 9) returning job.*
+)
+insert into errand.failed (
+    id, created_at, run_at, started_at, finished_at, priority, attempt, max_attempts, crashes, queue, kind, payload,
+    error, options)
+select
+    id, created_at - interval '13 min', run_at - interval '13 min', now() - interval '10 min',
+    now() - interval '9 min', priority, 10, max_attempts, 0, queue, kind, payload,
+    'the warehouse does not answer', options
+from gone;
+insert into errand.order_slot (order_key, job_id, blocked_at)
+select 'warehouse/7', job_id, now() - interval '9 min' from flow where ordinal = 9;
+insert into errand.step (job_id, recorded_at, name, output)
+select job_id, now() - interval '10 min' + nth * interval '5 s', name, output
+from flow
+cross join (
+    values (1, 'open', '{"shelves": 112}'::jsonb), (2, 'count', '{"articles": 4711}')
+) as step(nth, name, output)
+where ordinal = 5;
+select errand.set_key_rate('tenant/*', '1 minute', 30, 5);
+update errand.job set attempt = 1 where id = (select job_id from flow where ordinal = 11);
+select errand_internal.wait_for_signal(job, '{"for": "approval/7099"}', now() + interval '2 days')
+from errand.job
+where id = (select job_id from flow where ordinal = 11);
 select errand_internal.update_statistics();

@@ -25,6 +25,8 @@ PAGES = {
     "Jobs by error": "/jobs?state=failed&error=JPEG",
     "A job": "/jobs/5000000",
     "A waiting job": "/jobs/10700000",
+    "A flow of an ended job": "/jobs/5000000/flow",
+    "A flow of a waiting job": "/jobs/10700000/flow",
     "Failures": "/failures",
     "Schedules": "/schedules",
     "Workers": "/workers",

@@ -39,6 +39,8 @@ def fill(browser, field, text):
 def everything(shop, browser):
     browser.log_in(shop.site, "alice", PASSWORD)
     find_edit_and_retry(shop, browser)
+    approve(shop, browser)
+    follow_a_flow(shop, browser)
     drain(shop, browser)
     retry_a_group(shop, browser)
     limit_and_pause(shop, browser)
@@ -74,6 +76,33 @@ def find_edit_and_retry(shop, browser):
     assert who == "edit_job alice errand_ops true,retry alice errand_ops true", who
     browser.open(f"{shop.site}/jobs/{job}")
     browser.see("What operators did", "the note was wrong")
+
+
+def approve(shop, browser):
+    """A job that waits for an approval gets it from its page."""
+    job = shop.psql("select job_id from errand.enqueue('refund', queue => 'reports')")
+    shop.psql("select errand_internal.wait_for_signal(job, jsonb_build_object('for', 'approval/' || id), "
+              f"now() + interval '1 day') from errand.job where id = {job}")
+    browser.open(f"{shop.site}/jobs/{job}")
+    browser.see("waits_for_signal", f"approval/{job}")
+    browser.press("Approve")
+    fill(browser, "reason", "the customer is right")
+    browser.press("Send the signal")
+    browser.see("The signal is sent", "available", "the customer is right")
+    sent = shop.psql(f"select payload from errand.signal where name = 'approval/{job}'")
+    assert sent == '{"approved": true}', sent
+
+
+def follow_a_flow(shop, browser):
+    """From a job that waits to the drawing of its flow, and there to the job that failed."""
+    job = shop.psql("select id from errand.jobs where kind = 'month_report'")
+    browser.open(f"{shop.site}/jobs/{job}")
+    browser.press("Show the whole flow")
+    browser.see(f"Flow of job {job}", "2 steps before")
+    assert len(browser.all(".graph a")) == 8
+    failed = next(node for node in browser.all(".graph a") if "failed" in node.get_attribute("aria-label"))
+    failed.click()
+    browser.see("the warehouse does not answer", "Jobs that wait for it")
 
 
 def drain(shop, browser):
