@@ -36,6 +36,40 @@ comment on column errand.action.job_ids is 'the jobs that it changed: the first 
 comment on column errand.action.person is 'for whom the login acted, as its program said; null = for itself';
 comment on column errand.action.request is 'the request of that person, as the program''s log names it';
 
+-- What was before each action: errand.undo. errand_internal.note_jobs and note_setting write it with the action, so it
+-- has one row for each job and each setting that the action changed.
+create table errand.action_change (
+    action_id bigint not null,
+    job_id bigint,
+    was_in text not null,
+    is_in text,
+    subject text,
+    key jsonb,
+    was jsonb,
+    became jsonb
+);
+-- All of one action; errand_internal.prune, the oldest.
+create index action_change_action_id_index on errand.action_change (action_id, job_id);
+-- errand_internal.blank_jobs; settings, which have no job.
+create index action_change_job_id_index on errand.action_change (job_id);
+-- errand_internal.erase_subject.
+create index action_change_subject_index on errand.action_change (subject) where subject is not null;
+alter table errand.action_change replica identity full;
+comment on table errand.action_change is
+    'What each action of operators changed and what was before, for 7 days: errand.audit_changes';
+comment on column errand.action_change.action_id is 'the action: errand.action.id';
+comment on column errand.action_change.job_id is 'the job; null = a setting';
+comment on column errand.action_change.was_in is
+    'table that the job was in: job, failed or history; or table of the setting';
+comment on column errand.action_change.is_in is
+    'table that the action has left the job in; null = it is a setting, or a job that waited for one of these';
+comment on column errand.action_change.subject is 'the user whose job it is; null = nobody''s';
+comment on column errand.action_change.key is 'which row of the setting''s table it is; null = a job';
+comment on column errand.action_change.was is
+    'values from before: those that the job''s row lacks now, or all of the setting; null = there was no setting';
+comment on column errand.action_change.became is
+    'values after it: if they differ now, something else has changed the job; null = the setting was removed';
+
 create type errand.job_choice as (
     queue text,
     kind text,
@@ -75,6 +109,7 @@ create table errand.bulk (
     changed bigint not null default 0,
     skipped int not null default 0,
     pass smallint not null default 1,
+    action_id bigint,
     action text not null,
     filter jsonb not null,
     reason text not null,
@@ -98,6 +133,7 @@ comment on column errand.bulk.upto_id is 'jobs up to this id are read: those tha
 comment on column errand.bulk.changed is 'number of jobs that it has changed';
 comment on column errand.bulk.skipped is 'number of jobs of this pass that another session had locked';
 comment on column errand.bulk.pass is 'after a pass that has skipped jobs, another one follows: 10 at most';
+comment on column errand.bulk.action_id is 'its action in errand.audit';
 comment on column errand.bulk.action is 'cancel or discard';
 comment on column errand.bulk.filter is 'the filter, as errand_internal.job_filter reads it';
 comment on column errand.bulk.reason is 'why, in the words of the operator';

@@ -1,5 +1,5 @@
--- blank_jobs: blanks ended jobs: payload, keys, tags, progress, steps, errors, result, subject and the names of
--- signals. For functions of apps; no role may call it.
+-- blank_jobs: blanks ended jobs: payload, keys, tags, progress, steps, errors, result, subject, the names of
+-- signals, and what errand.undo would bring back. For functions of apps; no role may call it.
 --
 -- reason replaces that of the jobs, and of operators' actions that changed no other jobs. Who did what and when stays
 -- in errand.audit. Returns the number of changed rows.
@@ -29,6 +29,7 @@ begin
     )
     select count(*) into changed from blanked;
     delete from errand.progress where job_id = any ($1);
+    delete from errand.action_change where job_id = any ($1);
     delete from errand.step where job_id = any ($1);
     -- A row may outlive its wait.
     delete from errand.signal_wait where job_id = any ($1);

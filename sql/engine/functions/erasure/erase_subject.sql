@@ -2,7 +2,8 @@
 -- may call it.
 --
 -- Unfinished ones are cancelled, and failed ones discarded. So are signals that they wait for or have got, and their
--- callbacks. All are blanked by errand_internal.blank_jobs. Schedules with that subject are dropped. Other jobs stay as
+-- callbacks. All are blanked by errand_internal.blank_jobs, and
+-- errand.undo brings nothing of them back. Schedules with that subject are dropped. Other jobs stay as
 -- they are, whatever they mention.
 --
 -- Returns the number of changed rows. Raises ER409 while a job of the user is on its way to another cell.
@@ -68,6 +69,10 @@ begin
         exit when not exists (select from errand.job where subject = $1)
             and not exists (select from errand.failed where subject = $1);
     end loop;
+    -- errand.undo brings nothing back.
+    delete from errand.action_change
+    where action_change.subject = $1
+        or job_id is null and $1 in (was ->> 'subject', became ->> 'subject');
     return changed;
 end
 $$;

@@ -6,11 +6,11 @@
 -- Ended jobs with the usual retention (7 days) go with their day's partition and cost nothing here. Jobs of kinds with
 -- a shorter retention (errand_internal.retentions) are searched in the whole history, and their payloads in
 -- errand.payload go with them. Failed jobs stay for 30 days, or for their kind's retention. One that did not succeed
--- stays while others wait for it. Failures of jobs that were
--- retried or discarded stay for 7 days (the newest 5,000), actions of operators, bulk actions and where jobs were moved
--- for a year. Totals of completed attempts stay for a year, or for 90 days if the queue is not their kind's. Circuits
--- that are up and unused stay for 30 days after their last failure, totals of enqueues that inserted nothing for 90
--- days. Signals stay for 7 days. The marks of workers that have left stay for 7 days (the newest 100). Unique keys of
+-- stays while others wait for it. Failures of jobs that were retried or discarded stay for 7 days (the newest 5,000),
+-- actions of operators, bulk actions and where jobs were moved for a year; what was before an action stays for 7 days.
+-- Totals of completed attempts stay for a year, or for 90 days if the queue is not their kind's. Circuits that are up
+-- and unused stay for 30 days after their last failure, totals of enqueues that inserted nothing for 90 days. Signals
+-- stay for 7 days. The marks of workers that have left stay for 7 days (the newest 100). Unique keys of
 -- errand.unique_period go once their time is over.
 --
 -- What another session has locked stays until the next call.
@@ -183,6 +183,19 @@ begin
     delete from errand.action
     where id = any (array(
         select id from errand.action where done_at < now() - interval '1 year' order by done_at limit 10000));
+    get diagnostics removed = row_count;
+    total := total + removed;
+    most := greatest(most, removed);
+    delete from errand.action_change
+    where ctid = any (array(
+        select ctid
+        from errand.action_change
+        where action_id <= (
+            select id from errand.action where done_at < now() - keep_history * interval '1 day'
+            order by done_at desc, id desc limit 1)
+        order by action_id
+        limit 10000
+        for update skip locked));
     get diagnostics removed = row_count;
     total := total + removed;
     most := greatest(most, removed);

@@ -47,12 +47,12 @@ begin
     into last_id, chosen
     using asked.after_id, asked.upto_id, max_jobs;
     if asked.action = 'discard' then
-        done := errand_internal.discard_jobs(chosen, format('bulk %s: %s', asked.id, asked.reason));
+        done := errand_internal.discard_jobs(chosen, format('bulk %s: %s', asked.id, asked.reason), asked.action_id);
     else
         done := coalesce((
             select ids
             from errand_internal.cancel_jobs(
-                chosen, choice.state, format('bulk %s: %s', asked.id, asked.reason))),
+                chosen, choice.state, format('bulk %s: %s', asked.id, asked.reason), asked.action_id)),
             '{}');
         perform errand_internal.parents_ended(done);
     end if;

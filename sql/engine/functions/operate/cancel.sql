@@ -15,11 +15,13 @@ declare
     locked bigint[];
     cancelled bigint[] := '{}';
     followed bigint[] := '{}';
+    action_id constant bigint := nextval('errand.action_id_seq');
 begin
     perform errand_internal.check_reason('cancel', cancel.reason);
     -- In the order in which all sessions lock keys and jobs. One retried meanwhile would be locked out of order.
     locked := array(
         select id from errand.job where id = any (ids) order by coalesce(unique_key, waiting_key), id for update);
+    perform errand_internal.note_jobs(action_id, locked, 'job', 'history');
     -- Those behind them come next, and none of these.
     delete from errand.order_job as joined
     using errand.job
@@ -50,7 +52,8 @@ begin
     end if;
     if cancelled <> '{}' then
         perform errand_internal.record_action(
-            'cancel', jsonb_build_object('ids', cancelled[1:100]), cancel.reason, cancelled);
+            'cancel', jsonb_build_object('ids', cancelled[1:100]), cancel.reason, cancelled,
+            action_id);
     end if;
 end
 $$;

@@ -1,9 +1,10 @@
 -- cancel_jobs: cancels those of the jobs that are unfinished, of the wanted state, and not locked by another session.
 --
 -- Returns their ids, and the state of each before. The caller tells the jobs that wait for them:
--- errand_internal.parents_ended. The next jobs of their order keys may run.
+-- errand_internal.parents_ended. The next jobs of their order keys may run. errand_internal.note_jobs notes them for
+-- the action.
 create or replace function errand_internal.cancel_jobs(
-    asked bigint[], wanted text, reason text, out ids bigint[], out states text[]
+    asked bigint[], wanted text, reason text, action_id bigint default null, out ids bigint[], out states text[]
 )
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -24,6 +25,7 @@ begin
         -- In the order in which all sessions lock keys and jobs.
         order by coalesce(job.unique_key, job.waiting_key), job.id
         for update skip locked) as existing;
+    perform errand_internal.note_jobs(action_id, ids, 'job', 'history');
     perform errand_internal.notify('errand_cancel', id::text)
     from unnest(ids, states) as found(id, state)
     where state = 'running';

@@ -20,6 +20,7 @@ declare
     chosen bigint[];
     states text[];
     more bigint;
+    action_id bigint;
 begin
     perform errand_internal.check_reason('cancel_where', cancel_where.reason);
     perform errand_internal.check_bound('cancel_where', cancel_where.max_jobs);
@@ -45,10 +46,12 @@ begin
     end if;
     if not dry_run and chosen is not null then
         -- A dry run locks nothing.
-        select * into chosen, states from errand_internal.cancel_jobs(chosen, choice.state, cancel_where.reason);
+        action_id := nextval('errand.action_id_seq');
+        select * into chosen, states
+        from errand_internal.cancel_jobs(chosen, choice.state, cancel_where.reason, action_id);
         perform errand_internal.parents_ended(chosen);
         perform errand_internal.record_action('cancel_where', jsonb_build_object('filter', filter), cancel_where.reason,
-            coalesce(chosen, '{}'));
+            coalesce(chosen, '{}'), action_id);
     end if;
     return query
     select id, state, 'cancelled', more

@@ -11,6 +11,8 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 #variable_conflict use_column
 declare
     was_open boolean;
+    key constant jsonb := jsonb_build_object('name', circuit_close.name);
+    was constant jsonb := errand_internal.setting('circuit', key);
 begin
     perform errand_internal.check_circuit('circuit_close', circuit_close.name);
     select opened_at is not null into was_open
@@ -19,7 +21,9 @@ begin
     for update;
     if coalesce(was_open, false) then
         perform errand_internal.circuit_closed(circuit_close.name);
-        perform errand_internal.record_action('circuit_close', jsonb_build_object('name', circuit_close.name));
+        perform errand_internal.note_setting(
+            errand_internal.record_action('circuit_close', jsonb_build_object('name', circuit_close.name)),
+            'circuit', key, was);
     end if;
     return coalesce(was_open, false);
 end

@@ -10,6 +10,9 @@
 create or replace function errand.circuit_open(name text, reason text, until timestamptz default null) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
+declare
+    key constant jsonb := jsonb_build_object('name', circuit_open.name);
+    was constant jsonb := errand_internal.setting('circuit', key);
 begin
     perform errand_internal.check_circuit('circuit_open', circuit_open.name);
     perform errand_internal.check_reason('circuit_open', circuit_open.reason);
@@ -20,9 +23,11 @@ begin
     set opened_at = coalesce(existing.opened_at, excluded.opened_at), opened_by = excluded.opened_by,
         until = excluded.until,
         reason = excluded.reason, probe_job_id = null, probe_position = null;
-    perform errand_internal.record_action(
-        'circuit_open',
-        jsonb_strip_nulls(jsonb_build_object('name', circuit_open.name, 'until', circuit_open.until)),
-        circuit_open.reason);
+    perform errand_internal.note_setting(
+        errand_internal.record_action(
+            'circuit_open',
+            jsonb_strip_nulls(jsonb_build_object('name', circuit_open.name, 'until', circuit_open.until)),
+            circuit_open.reason),
+        'circuit', key, was);
 end
 $$;

@@ -14,12 +14,14 @@ declare
     -- All of them, so that none is skipped below.
     existing constant bigint[] := array(select id from errand.failed where id = any (ids) order by id for update);
     discarded bigint[];
+    action_id constant bigint := nextval('errand.action_id_seq');
 begin
     perform errand_internal.check_reason('discard', discard.reason);
-    discarded := errand_internal.discard_jobs(existing, discard.reason);
+    discarded := errand_internal.discard_jobs(existing, discard.reason, action_id);
     if discarded <> '{}' then
         perform errand_internal.record_action(
-            'discard', jsonb_build_object('ids', discarded[1:100]), discard.reason, discarded);
+            'discard', jsonb_build_object('ids', discarded[1:100]), discard.reason, discarded,
+            action_id);
     end if;
     return query
     select

@@ -1,6 +1,9 @@
 -- discard_jobs: moves failed jobs to the history as cancelled, except those that another session has locked. Their
 -- failures stay in errand.failures. The next jobs of order keys that they blocked may run. Returns the ids.
-create or replace function errand_internal.discard_jobs(asked bigint[], reason text) returns bigint[]
+-- errand_internal.note_jobs notes them for the action.
+create or replace function errand_internal.discard_jobs(
+    asked bigint[], reason text, action_id bigint default null
+) returns bigint[]
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -10,6 +13,7 @@ declare
     ordered bigint[];
     order_keys text[];
 begin
+    perform errand_internal.note_jobs(action_id, locked, 'failed', 'history');
     insert into errand.past_failure (job_id, finished_at, queue, kind, fingerprint, error, became, subject)
     select id, finished_at, queue, kind, fingerprint, error, 'discarded', subject
     from errand.failed

@@ -19,6 +19,7 @@ declare
     choice errand.job_choice := errand_internal.job_filter('discard_where', discard_where.filter, '{failed}');
     chosen bigint[];
     more bigint;
+    action_id bigint;
 begin
     perform errand_internal.check_reason('discard_where', discard_where.reason);
     perform errand_internal.check_bound('discard_where', discard_where.max_jobs);
@@ -42,9 +43,11 @@ begin
     end if;
     if not dry_run and chosen is not null then
         -- A dry run locks nothing.
-        chosen := errand_internal.discard_jobs(chosen, discard_where.reason);
+        action_id := nextval('errand.action_id_seq');
+        chosen := errand_internal.discard_jobs(chosen, discard_where.reason, action_id);
         perform errand_internal.record_action(
-            'discard_where', jsonb_build_object('filter', filter), discard_where.reason, chosen);
+            'discard_where', jsonb_build_object('filter', filter), discard_where.reason, chosen,
+            action_id);
     end if;
     return query
     select id, 'failed', 'cancelled', more

@@ -15,6 +15,9 @@ create or replace function errand.drain_worker(worker_id bigint, reason text)
 returns table (worker text, running int)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
+declare
+    key constant jsonb := jsonb_build_object('id', drain_worker.worker_id);
+    was constant jsonb := errand_internal.setting('worker', key);
 begin
     perform errand_internal.check_reason('drain_worker', drain_worker.reason);
     update errand.worker as existing
@@ -26,8 +29,11 @@ begin
         raise exception 'drain_worker: worker_id: expected one of errand.workers, got %',
             coalesce(drain_worker.worker_id::text, 'null') using errcode = 'ER404';
     end if;
-    perform errand_internal.record_action(
-        'drain_worker', jsonb_build_object('worker_id', drain_worker.worker_id, 'worker', worker), drain_worker.reason);
+    perform errand_internal.note_setting(
+        errand_internal.record_action(
+            'drain_worker', jsonb_build_object('worker_id', drain_worker.worker_id, 'worker', worker),
+            drain_worker.reason),
+        'worker', key, was);
     return next;
 end
 $$;

@@ -3,7 +3,8 @@
 --   select errand.edit_job(4711, '{"photo": "6c1d…"}', reason => 'the import wrote the wrong id');
 --
 -- A scheduled, available or parked job runs with the new payload. So does a failed one, once errand.retry enqueues it
--- again. Returns the job's state. errand.audit has the reason and the job, and neither the old nor the new payload.
+-- again. Returns the job's state. errand.audit has the reason and the job, and neither the old nor the new payload:
+-- errand.audit_changes keeps the old one for 7 days, for errand.undo.
 --
 -- An available job keeps its position and comes first in its priority. While this transaction holds its row, a claim
 -- may pass it and raise its mark. Only the index of handed-back jobs leads a later claim below that mark.
@@ -17,16 +18,14 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 #variable_conflict use_column
 declare
     found_state text;
+    action_id constant bigint := nextval('errand.action_id_seq');
 begin
     perform errand_internal.check_reason('edit_job', edit_job.reason);
     perform errand_internal.check_job('edit_job', edit_job.payload, null, null, null, null, 'edit_job');
     loop
         -- In the order in which all sessions lock jobs.
-        update errand.failed set payload = edit_job.payload where id = edit_job.job_id;
-        if found then
-            found_state := 'failed';
-            exit;
-        end if;
+        select 'failed' into found_state from errand.failed where id = edit_job.job_id for update;
+        exit when found;
         select state into found_state from errand.job where id = edit_job.job_id for update;
         exit when found;
         found_state := errand_internal.state_of(edit_job.job_id);
@@ -47,14 +46,22 @@ begin
                     edit_job.job_id)
                 else 'Enqueue a new job.'
             end;
-    elsif found_state <> 'failed' then
+    end if;
+    perform errand_internal.note_jobs(
+        action_id, array[edit_job.job_id], in_table, in_table,
+        became => array[jsonb_build_object('payload_md5', md5(edit_job.payload::text))])
+    from (select case found_state when 'failed' then 'failed' else 'job' end as in_table) as found;
+    if found_state = 'failed' then
+        update errand.failed set payload = edit_job.payload where id = edit_job.job_id;
+    else
         update errand.job
         set payload = edit_job.payload, is_handed_back = case when state = 'available' then true else is_handed_back end
         where id = edit_job.job_id;
         perform errand_internal.wake();
     end if;
     perform errand_internal.record_action(
-        'edit_job', jsonb_build_object('id', edit_job.job_id), edit_job.reason, array[edit_job.job_id]);
+        'edit_job', jsonb_build_object('id', edit_job.job_id), edit_job.reason, array[edit_job.job_id],
+        action_id);
     return found_state;
 end
 $$;

@@ -3,9 +3,9 @@
 -- due_at has an element for each id; null keeps the job's time. A job that is due then becomes scheduled if that is
 -- later than now, and available if it was scheduled. One that waits for others goes on waiting for them. A job with an
 -- order key keeps its order. errand_internal.requeue draws the positions, in the order of `ids`. The caller has locked
--- the rows.
+-- the rows. errand_internal.note_jobs notes them for the action.
 create or replace function errand_internal.move_jobs(
-    ids bigint[], due_at timestamptz[], queue text, priority int
+    ids bigint[], due_at timestamptz[], queue text, priority int, action_id bigint
 ) returns void
 language plpgsql
 -- A nested loop with the ids outside keeps their order.
@@ -14,6 +14,11 @@ set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_merg
 as $$
 #variable_conflict use_column
 begin
+    perform errand_internal.note_jobs(
+        action_id, move_jobs.ids, 'job', 'job', move_jobs.due_at,
+        array_fill(
+            jsonb_strip_nulls(jsonb_build_object('queue', move_jobs.queue, 'priority', move_jobs.priority)),
+            array[cardinality(move_jobs.ids)]));
     -- The transaction id comes before the position: see errand_internal.requeue.
     perform pg_current_xact_id();
     update errand.job

@@ -17,6 +17,9 @@ create or replace function errand.pause_kind(
 ) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
+declare
+    key constant jsonb := jsonb_build_object('name', 'kind:' || pause_kind.kind);
+    was constant jsonb := errand_internal.setting('circuit', key);
 begin
     perform errand_internal.check_reason('pause_kind', pause_kind.reason);
     if pause_kind.kind is null or pause_kind.kind !~ '^[a-z][a-z0-9_.-]{0,94}$' then
@@ -36,8 +39,10 @@ begin
     on conflict on constraint circuit_pkey do update
     set opened_at = coalesce(existing.opened_at, excluded.opened_at), opened_by = excluded.opened_by,
         until = excluded.until, reason = excluded.reason, probe_job_id = null, probe_position = null;
-    perform errand_internal.record_action(
-        'pause_kind', jsonb_strip_nulls(jsonb_build_object('kind', pause_kind.kind, 'until', pause_kind.until)),
-        pause_kind.reason);
+    perform errand_internal.note_setting(
+        errand_internal.record_action(
+            'pause_kind', jsonb_strip_nulls(jsonb_build_object('kind', pause_kind.kind, 'until', pause_kind.until)),
+            pause_kind.reason),
+        'circuit', key, was);
 end
 $$;

@@ -14,6 +14,9 @@ create or replace function errand.pause_queue(
 ) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
+declare
+    key constant jsonb := jsonb_build_object('name', pause_queue.queue);
+    was constant jsonb := errand_internal.setting('queue', key);
 begin
     perform errand_internal.check_reason('pause_queue', pause_queue.reason);
     perform errand_internal.check_known_queue('pause_queue', pause_queue.queue, pause_queue.force);
@@ -28,8 +31,11 @@ begin
     set
         paused_at = coalesce(existing.paused_at, excluded.paused_at), paused_reason = excluded.paused_reason,
         paused_until = excluded.paused_until, paused_by = excluded.paused_by;
-    perform errand_internal.record_action(
-        'pause_queue', jsonb_strip_nulls(jsonb_build_object('queue', pause_queue.queue, 'until', pause_queue.until)),
-        pause_queue.reason);
+    perform errand_internal.note_setting(
+        errand_internal.record_action(
+            'pause_queue',
+            jsonb_strip_nulls(jsonb_build_object('queue', pause_queue.queue, 'until', pause_queue.until)),
+            pause_queue.reason),
+        'queue', key, was);
 end
 $$;

@@ -6,9 +6,9 @@
 -- unfinished job has the unique key of one of them; an expired one becomes obsolete. A job that has its key only while
 -- it waits comes back without it then: errand_internal.regain_keys. A job that waits for others waits for them again:
 -- errand_internal.begin_wait. One that blocks its order key is the first of it; others take their places again:
--- errand_internal.begin_order.
+-- errand_internal.begin_order. errand_internal.note_jobs notes all for the action.
 create or replace function errand_internal.requeue_jobs(
-    context text, ids bigint[], due_at timestamptz[]
+    context text, ids bigint[], due_at timestamptz[], action_id bigint default null
 ) returns bigint[]
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -19,12 +19,16 @@ declare
     keys text[];
     taken bigint;
     one record;
+    has_failed boolean;
+    has_cancelled boolean;
 begin
     -- The transaction id comes before the position: see errand_internal.requeue.
     perform pg_current_xact_id();
     -- In the order in which all sessions lock jobs.
     perform from errand.failed where id = any (requeue_jobs.ids) order by id for update;
+    has_failed := found;
     perform from errand.history where id = any (requeue_jobs.ids) and state = 'cancelled' order by id for update;
+    has_cancelled := found;
     keys := array(
         select (
             select unique_key from errand.failed where failed.id = asked.id
@@ -42,9 +46,15 @@ begin
             from unnest(requeue_jobs.ids, requeue_jobs.due_at, keys) as asked(id, due_at, key)
             order by key, id
         loop
-            back := back || errand_internal.requeue_jobs(context, array[one.id], array[one.due_at]);
+            back := back || errand_internal.requeue_jobs(context, array[one.id], array[one.due_at], action_id);
         end loop;
         return coalesce(back, '{}');
+    end if;
+    if has_failed then
+        perform errand_internal.note_jobs(action_id, requeue_jobs.ids, 'failed', 'job', requeue_jobs.due_at);
+    end if;
+    if has_cancelled then
+        perform errand_internal.note_jobs(action_id, requeue_jobs.ids, 'history', 'job', requeue_jobs.due_at);
     end if;
     with failed as (
         delete from errand.failed where id = any (requeue_jobs.ids) returning *

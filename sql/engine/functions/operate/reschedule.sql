@@ -20,6 +20,7 @@ declare
     moved bigint[] := '{}';
     waits_for text;
     order_key text;
+    action_id constant bigint := nextval('errand.action_id_seq');
 begin
     if num_nonnulls(reschedule.run_at, reschedule.priority, reschedule.queue) = 0 then
         raise exception 'reschedule: expected run_at, priority or queue, got none' using errcode = 'ER422';
@@ -58,13 +59,14 @@ begin
     end loop;
     if moved <> '{}' then
         perform errand_internal.move_jobs(
-            moved, array_fill(reschedule.run_at, array[cardinality(moved)]), reschedule.queue, reschedule.priority);
+            moved, array_fill(reschedule.run_at, array[cardinality(moved)]), reschedule.queue, reschedule.priority,
+            action_id);
         perform errand_internal.record_action(
             'reschedule',
             jsonb_strip_nulls(jsonb_build_object(
                 'ids', moved[1:100], 'run_at', reschedule.run_at, 'priority', reschedule.priority, 'queue',
                 reschedule.queue)),
-            reschedule.reason, moved);
+            reschedule.reason, moved, action_id);
         perform errand_internal.wake();
     end if;
 end

@@ -34,6 +34,7 @@ declare
     states text[];
     times timestamptz[];
     more bigint;
+    action_id bigint;
 begin
     perform errand_internal.check_reason('reschedule_where', reschedule_where.reason);
     perform errand_internal.check_bound('reschedule_where', reschedule_where.max_jobs);
@@ -102,15 +103,17 @@ begin
             -- In the order in which all sessions lock keys and jobs: skip locked waits for a row that was just updated.
             order by coalesce(job.unique_key, job.waiting_key), job.id
             for update of job skip locked) as existing;
+        action_id := nextval('errand.action_id_seq');
         if chosen is not null then
-            perform errand_internal.move_jobs(chosen, due, reschedule_where.queue, reschedule_where.priority);
+            perform errand_internal.move_jobs(
+                chosen, due, reschedule_where.queue, reschedule_where.priority, action_id);
         end if;
         perform errand_internal.record_action(
             'reschedule_where',
             jsonb_strip_nulls(jsonb_build_object(
                 'filter', filter, 'queue', reschedule_where.queue, 'priority', reschedule_where.priority,
                 'run_at', reschedule_where.run_at, 'per_minute', per_minute)),
-            reschedule_where.reason, coalesce(chosen, '{}'));
+            reschedule_where.reason, coalesce(chosen, '{}'), action_id);
         perform errand_internal.wake();
     end if;
     return query

@@ -9,6 +9,9 @@
 create or replace function errand.resume_kind(kind text, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
+declare
+    key constant jsonb := jsonb_build_object('name', 'kind:' || resume_kind.kind);
+    was constant jsonb := errand_internal.setting('circuit', key);
 begin
     perform
     from errand.circuit
@@ -16,8 +19,10 @@ begin
     for update;
     if found then
         perform errand_internal.circuit_closed('kind:' || resume_kind.kind);
-        perform errand_internal.record_action(
-            'resume_kind', jsonb_build_object('kind', resume_kind.kind), resume_kind.reason);
+        perform errand_internal.note_setting(
+            errand_internal.record_action(
+                'resume_kind', jsonb_build_object('kind', resume_kind.kind), resume_kind.reason),
+            'circuit', key, was);
     else
         perform errand_internal.check_known(
             'resume_kind: kind', 'one that a worker or a job has named', resume_kind.kind,

@@ -7,13 +7,18 @@
 -- errand: topic pause
 create or replace function errand.resume_queue(queue text, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+declare
+    key constant jsonb := jsonb_build_object('name', resume_queue.queue);
+    was constant jsonb := errand_internal.setting('queue', key);
 begin
     update errand.queue
     set paused_at = null, paused_reason = null, paused_until = null, paused_by = null
     where name = resume_queue.queue and paused_at is not null;
     if found then
-        perform errand_internal.record_action(
-            'resume_queue', jsonb_build_object('queue', resume_queue.queue), resume_queue.reason);
+        perform errand_internal.note_setting(
+            errand_internal.record_action(
+                'resume_queue', jsonb_build_object('queue', resume_queue.queue), resume_queue.reason),
+            'queue', key, was);
         perform errand_internal.wake();
     else
         perform errand_internal.check_known(

@@ -22,6 +22,7 @@ declare
         select errand_internal.state_of(id) from unnest(asked) with ordinality as one(id, index) order by index);
     retried bigint[] := '{}';
     existing record;
+    action_id constant bigint := nextval('errand.action_id_seq');
 begin
     perform errand_internal.check_time(retry.run_at, 'retry');
     -- Ended jobs first, then keys and jobs together, in the order in which all sessions lock them.
@@ -38,14 +39,16 @@ begin
         order by key, id
     loop
         if existing.is_live then
+            perform from errand.job where id = existing.id and state = 'scheduled' for update;
+            continue when not found;
+            perform errand_internal.note_jobs(action_id, array[existing.id], 'job', 'job', array[due]);
             update errand.job
             set state = case when due <= now() then 'available' else 'scheduled' end, run_at = due
-            where id = existing.id and state = 'scheduled';
-            if found then
-                retried := retried || existing.id;
-            end if;
+            where id = existing.id;
+            retried := retried || existing.id;
         else
-            retried := retried || errand_internal.requeue_jobs('retry', array[existing.id], array[retry.run_at]);
+            retried := retried || errand_internal.requeue_jobs(
+                'retry', array[existing.id], array[retry.run_at], action_id);
         end if;
     end loop;
     for job_id, was in select * from unnest(asked, states) loop
@@ -55,7 +58,7 @@ begin
     if retried <> '{}' then
         perform errand_internal.record_action(
             'retry', jsonb_strip_nulls(jsonb_build_object('ids', retried[1:100], 'run_at', retry.run_at)), retry.reason,
-            retried);
+            retried, action_id);
         perform errand_internal.wake();
     end if;
 end

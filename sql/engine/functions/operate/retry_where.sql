@@ -26,6 +26,7 @@ declare
     due timestamptz[];
     back bigint[];
     more bigint;
+    action_id bigint;
 begin
     perform errand_internal.check_bound('retry_where', retry_where.max_jobs);
     if per_minute not between 1 and 1000000 then
@@ -77,9 +78,11 @@ begin
         perform errand_internal.report_unknown('retry_where', choice);
     end if;
     if not dry_run and chosen is not null then
-        back := errand_internal.requeue_jobs('retry_where', chosen, due);
+        action_id := nextval('errand.action_id_seq');
+        back := errand_internal.requeue_jobs('retry_where', chosen, due, action_id);
         perform errand_internal.record_action(
-            'retry_where', jsonb_build_object('filter', filter, 'per_minute', per_minute), retry_where.reason, back);
+            'retry_where', jsonb_build_object('filter', filter, 'per_minute', per_minute), retry_where.reason, back,
+            action_id);
         perform errand_internal.wake();
     end if;
     return query

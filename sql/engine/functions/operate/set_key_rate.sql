@@ -21,6 +21,8 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 #variable_conflict use_column
 declare
     grace double precision;
+    key constant jsonb := jsonb_build_object('rate_key', set_key_rate.rate_key);
+    was constant jsonb := errand_internal.setting('key_rate', key);
 begin
     if set_key_rate.reason is not null then
         perform errand_internal.check_reason('set_key_rate', set_key_rate.reason);
@@ -60,11 +62,13 @@ begin
             spacing = excluded.spacing, set_at = now();
     end if;
     insert into errand.rate_change (rate_key) values (set_key_rate.rate_key);
-    perform errand_internal.record_action(
-        'set_key_rate',
-        jsonb_build_object(
-            'rate_key', set_key_rate.rate_key, 'per', set_key_rate.per, 'allowed', set_key_rate.allowed, 'burst',
-            case when set_key_rate.allowed is not null then set_key_rate.burst end),
-        set_key_rate.reason);
+    perform errand_internal.note_setting(
+        errand_internal.record_action(
+            'set_key_rate',
+            jsonb_build_object(
+                'rate_key', set_key_rate.rate_key, 'per', set_key_rate.per, 'allowed', set_key_rate.allowed, 'burst',
+                case when set_key_rate.allowed is not null then set_key_rate.burst end),
+            set_key_rate.reason),
+        'key_rate', key, was);
 end
 $$;

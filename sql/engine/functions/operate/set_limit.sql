@@ -11,6 +11,9 @@
 create or replace function errand.set_limit(limit_key text, max_running int, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
+declare
+    key constant jsonb := jsonb_build_object('limit_key', set_limit.limit_key);
+    was constant jsonb := errand_internal.setting('limit', key);
 begin
     if set_limit.reason is not null then
         perform errand_internal.check_reason('set_limit', set_limit.reason);
@@ -34,8 +37,10 @@ begin
         values (set_limit.limit_key, set_limit.max_running)
         on conflict on constraint limit_pkey do update set max_running = excluded.max_running, set_at = now();
     end if;
-    perform errand_internal.record_action(
-        'set_limit', jsonb_build_object('limit_key', set_limit.limit_key, 'max_running', set_limit.max_running),
-        set_limit.reason);
+    perform errand_internal.note_setting(
+        errand_internal.record_action(
+            'set_limit', jsonb_build_object('limit_key', set_limit.limit_key, 'max_running', set_limit.max_running),
+            set_limit.reason),
+        'limit', key, was);
 end
 $$;

@@ -13,6 +13,9 @@ create or replace function errand.set_rate(
 ) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
+declare
+    key constant jsonb := jsonb_build_object('queue', set_rate.queue);
+    was constant jsonb := errand_internal.setting('rate', key);
 begin
     if set_rate.reason is not null then
         perform errand_internal.check_reason('set_rate', set_rate.reason);
@@ -26,8 +29,10 @@ begin
             perform errand_internal.check_known(
                 'set_rate: queue', 'one that has a rate', set_rate.queue, array(select queue from errand.rate));
         end if;
-        perform errand_internal.record_action(
-            'set_rate', jsonb_build_object('queue', set_rate.queue, 'allowed', null), set_rate.reason);
+        perform errand_internal.note_setting(
+            errand_internal.record_action(
+                'set_rate', jsonb_build_object('queue', set_rate.queue, 'allowed', null), set_rate.reason),
+            'rate', key, was);
         return;
     elsif set_rate.per is null or set_rate.per < interval '100 milliseconds'
         or extract(year from set_rate.per) <> 0 or extract(month from set_rate.per) <> 0
@@ -42,9 +47,11 @@ begin
     values (set_rate.queue, set_rate.per, set_rate.allowed)
     on conflict on constraint rate_pkey do update
     set per = excluded.per, allowed = excluded.allowed;
-    perform errand_internal.record_action(
-        'set_rate',
-        jsonb_build_object('queue', set_rate.queue, 'per', set_rate.per, 'allowed', set_rate.allowed),
-        set_rate.reason);
+    perform errand_internal.note_setting(
+        errand_internal.record_action(
+            'set_rate',
+            jsonb_build_object('queue', set_rate.queue, 'per', set_rate.per, 'allowed', set_rate.allowed),
+            set_rate.reason),
+        'rate', key, was);
 end
 $$;

@@ -14,6 +14,9 @@
 create or replace function errand.set_retention(kind text, state text, keep interval, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
+declare
+    key constant jsonb := jsonb_build_object('kind', set_retention.kind, 'state', set_retention.state);
+    was constant jsonb := errand_internal.setting('retention', key);
 begin
     perform errand_internal.check_reason('set_retention', set_retention.reason);
     if set_retention.state is null
@@ -37,9 +40,11 @@ begin
         on conflict on constraint retention_pkey do update
         set keep = excluded.keep, reason = excluded.reason, set_at = now(), set_by = session_user;
     end if;
-    perform errand_internal.record_action(
-        'set_retention',
-        jsonb_build_object('kind', set_retention.kind, 'state', set_retention.state, 'keep', set_retention.keep),
-        set_retention.reason);
+    perform errand_internal.note_setting(
+        errand_internal.record_action(
+            'set_retention',
+            jsonb_build_object('kind', set_retention.kind, 'state', set_retention.state, 'keep', set_retention.keep),
+            set_retention.reason),
+        'retention', key, was);
 end
 $$;

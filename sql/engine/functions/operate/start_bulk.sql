@@ -20,6 +20,7 @@ declare
     choice errand.job_choice;
     started bigint;
     bounds bigint[];
+    action_id constant bigint := nextval('errand.action_id_seq');
 begin
     perform errand_internal.check_reason('start_bulk', start_bulk.reason);
     if start_bulk.action is null or start_bulk.action not in ('cancel', 'discard') then
@@ -33,14 +34,14 @@ begin
         when 'cancel' then (select array[min(id), max(id)] from errand.job)
         else (select array[min(id), max(id)] from errand.failed)
     end;
-    insert into errand.bulk (action, filter, reason, from_id, after_id, upto_id)
+    insert into errand.bulk (action_id, action, filter, reason, from_id, after_id, upto_id)
     values (
-        start_bulk.action, start_bulk.filter, start_bulk.reason, coalesce(bounds[1], 1) - 1,
+        action_id, start_bulk.action, start_bulk.filter, start_bulk.reason, coalesce(bounds[1], 1) - 1,
         coalesce(bounds[1], 1) - 1, coalesce(bounds[2], 0))
     returning id into started;
     perform errand_internal.record_action(
         'start_bulk', jsonb_build_object('bulk', started, 'action', start_bulk.action, 'filter', start_bulk.filter),
-        start_bulk.reason);
+        start_bulk.reason, action_id => action_id);
     return started;
 end
 $$;

@@ -10,6 +10,8 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 #variable_conflict use_column
 declare
     existing errand.worker;
+    key constant jsonb := jsonb_build_object('id', undrain_worker.worker_id);
+    was constant jsonb := errand_internal.setting('worker', key);
 begin
     select * into existing from errand.worker where id = undrain_worker.worker_id for update;
     if not found then
@@ -17,9 +19,11 @@ begin
             coalesce(undrain_worker.worker_id::text, 'null') using errcode = 'ER404';
     elsif existing.drained_at is not null then
         update errand.worker set drained_at = null, drained_by = null, drained_reason = null where id = existing.id;
-        perform errand_internal.record_action(
-            'undrain_worker', jsonb_build_object('worker_id', existing.id, 'worker', existing.name),
-            undrain_worker.reason);
+        perform errand_internal.note_setting(
+            errand_internal.record_action(
+                'undrain_worker', jsonb_build_object('worker_id', existing.id, 'worker', existing.name),
+                undrain_worker.reason),
+            'worker', key, was);
         perform errand_internal.wake();
     end if;
 end

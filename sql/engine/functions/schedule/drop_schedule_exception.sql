@@ -10,6 +10,8 @@ create or replace function errand.drop_schedule_exception(name text, day date) r
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 declare
     existing errand.schedule;
+    key constant jsonb := jsonb_build_object('name', drop_schedule_exception.name);
+    was constant jsonb := errand_internal.setting('schedule', key);
 begin
     select * into existing from errand.schedule as stored
     where stored.name = drop_schedule_exception.name
@@ -26,7 +28,9 @@ begin
     set exceptions = nullif(existing.exceptions - day::text, '{}'), changed_at = now()
     where stored.name = existing.name;
     perform errand_internal.plan_schedule(existing.name);
-    perform errand_internal.record_action(
-        'drop_schedule_exception', jsonb_build_object('schedule', existing.name, 'day', day));
+    perform errand_internal.note_setting(
+        errand_internal.record_action(
+            'drop_schedule_exception', jsonb_build_object('schedule', existing.name, 'day', day)),
+        'schedule', key, was);
 end
 $$;

@@ -8,6 +8,9 @@
 create or replace function errand.pause_schedule(name text, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
+declare
+    key constant jsonb := jsonb_build_object('name', pause_schedule.name);
+    was constant jsonb := errand_internal.setting('schedule', key);
 begin
     perform errand_internal.check_reason('pause_schedule', pause_schedule.reason);
     update errand.schedule as existing
@@ -18,7 +21,9 @@ begin
     if not found then
         perform errand_internal.check_known_schedule('pause_schedule', pause_schedule.name);
     end if;
-    perform errand_internal.record_action(
-        'pause_schedule', jsonb_build_object('schedule', pause_schedule.name), pause_schedule.reason);
+    perform errand_internal.note_setting(
+        errand_internal.record_action(
+            'pause_schedule', jsonb_build_object('schedule', pause_schedule.name), pause_schedule.reason),
+        'schedule', key, was);
 end
 $$;

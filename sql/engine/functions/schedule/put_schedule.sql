@@ -57,6 +57,9 @@ declare
         'tags', to_jsonb(put_schedule.tags), 'limit_key', put_schedule.limit_key,
         'overlap', nullif(put_schedule.overlap, 'allow'), 'jitter', put_schedule.jitter::text,
         'starts_at', put_schedule.starts_at, 'ends_at', put_schedule.ends_at));
+    key constant jsonb := jsonb_build_object('name', put_schedule.name);
+    -- In repeatable read, one that another session has dropped since can't be locked.
+    was constant jsonb := errand_internal.setting('schedule', key, locks => false);
 begin
     perform errand_internal.check_job(
         put_schedule.kind, put_schedule.payload, put_schedule.queue, put_schedule.priority, null, null,
@@ -130,12 +133,14 @@ begin
     on conflict (name) do nothing;
     if found then
         perform errand_internal.plan_schedule(put_schedule.name);
-        perform errand_internal.record_action('put_schedule', asked || (
-            select jsonb_build_object('cron', status.cron)
-            from errand.schedules as status
-            where status.name = put_schedule.name
-                -- In repeatable read, one that another session has dropped since is still there.
-                and status.created_at = now()));
+        perform errand_internal.note_setting(
+            errand_internal.record_action('put_schedule', asked || (
+                select jsonb_build_object('cron', status.cron)
+                from errand.schedules as status
+                where status.name = put_schedule.name
+                    -- In repeatable read, one that another session has dropped since is still there.
+                    and status.created_at = now())),
+            'schedule', key, was);
         return 'created';
     end if;
     select * into old from errand.schedule as existing where existing.name = put_schedule.name for update;
@@ -164,10 +169,12 @@ begin
         last_local = case when is_same_clock then existing.last_local end
     where existing.name = put_schedule.name;
     perform errand_internal.plan_schedule(put_schedule.name);
-    perform errand_internal.record_action('put_schedule', asked || (
-        select jsonb_build_object('cron', status.cron)
-        from errand.schedules as status
-        where status.name = put_schedule.name));
+    perform errand_internal.note_setting(
+        errand_internal.record_action('put_schedule', asked || (
+            select jsonb_build_object('cron', status.cron)
+            from errand.schedules as status
+            where status.name = put_schedule.name)),
+        'schedule', key, was);
     return 'changed';
 end
 $$;

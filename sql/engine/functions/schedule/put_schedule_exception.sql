@@ -14,6 +14,8 @@ declare
     existing errand.schedule;
     today date;
     days jsonb;
+    key constant jsonb := jsonb_build_object('name', put_schedule_exception.name);
+    was constant jsonb := errand_internal.setting('schedule', key);
 begin
     perform errand_internal.check_reason('put_schedule_exception', reason);
     select * into existing from errand.schedule as stored
@@ -38,7 +40,9 @@ begin
     end if;
     update errand.schedule as stored set exceptions = days, changed_at = now() where stored.name = existing.name;
     perform errand_internal.plan_schedule(existing.name);
-    perform errand_internal.record_action(
-        'put_schedule_exception', jsonb_build_object('schedule', existing.name, 'day', day), reason);
+    perform errand_internal.note_setting(
+        errand_internal.record_action(
+            'put_schedule_exception', jsonb_build_object('schedule', existing.name, 'day', day), reason),
+        'schedule', key, was);
 end
 $$;
