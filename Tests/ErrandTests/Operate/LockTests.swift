@@ -19,6 +19,7 @@ import Testing
     private static let arguments = [
         "ids": "array(select id from errand.job where payload = '1')", "reason": "'x'", "dry_run": "false",
         "force": "true", "filter": #"'{"unique_key": "held"}'"#, "queue": "'default'", "kind": "'noop'", "name": "'s'",
+        "audit_id": "(select min(id) from errand.action where jobs > 0)",
         "worker_id": "(select min(id) from errand.worker)", "limit_key": "'a'", "allowed": "999", "priority": "1",
         "rate_key": "'r'", "burst": "2",
         "job_id": "(select min(id) from errand.job where payload = '1' and state = 'available')",

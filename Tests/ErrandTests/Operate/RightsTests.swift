@@ -164,7 +164,7 @@ import Testing
                     ]
                 default:
                     [
-                        "audit", "blocked_keys", "circuits", "horizon_blockers", "kinds", "limits",
+                        "audit", "audit_changes", "blocked_keys", "circuits", "horizon_blockers", "kinds", "limits",
                         "maintenance_status", "overdue", "queues", "failures", "schedules", "stuck",
                         "jobs", "job_progress", "job_steps", "table_health", "workers", "health()", "metrics()",
                         "explain(1)",

@@ -6,7 +6,7 @@
 --   ids        a function: on the cells of the jobs, its first argument, each with its own part of them
 --   token      a function: on the cell of the job with whose id its first argument begins
 --   schedule   a function: on the cell that has the schedule of that name, else on the name's own
---   cell       a function: on the cell that the setting errand.cell names; worker ids are not unique over cells
+--   cell       a function: on the cell that errand.cell names; ids of workers and actions are not unique over cells
 --   all        a function: on all cells; the result is merged by `detail`
 --   copy       a function: the same as in a cell, on the front itself
 --   many       enqueue_many, each element on the cell of its routing key; all on one if some wait for others
@@ -44,6 +44,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('kinds', 'merge', 'counted_at'),
             ('jobs', 'union', 'order by id desc limit 1000'),
             ('audit', 'union', 'order by done_at desc limit 1000'),
+            ('audit_changes', 'union', 'order by action_id desc limit 1000'),
             ('schedule_ticks', 'union', 'order by tick desc limit 1000'),
             ('outcome_done', 'own', ''), ('outcome_again', 'own', ''), ('outcome_snooze', 'own', ''),
             ('outcome_cancel', 'own', ''), ('outcome_fail', 'own', ''), ('outcome_wait', 'own', ''),
@@ -77,7 +78,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             when read.object like '%~_schedule' escape '~' then 'schedule'
             when first = 'ids' then 'ids'
             when first in ('job_id', 'id') then 'id'
-            when first in ('worker_id', 'bulk_id') then 'cell'
+            when first in ('worker_id', 'bulk_id', 'audit_id') then 'cell'
             when provolatile = 'i' then 'any'
             when result = 'void' or result = 'boolean' or result like 'TABLE(%' then 'all'
         end),

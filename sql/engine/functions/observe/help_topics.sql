@@ -15,6 +15,7 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
         ('retry', 'retry failed and cancelled jobs, correct them, or give them up',
             'rerun requeue repeat again correct fix'),
         ('cancel', 'cancel jobs', 'kill stop abort terminate delete remove'),
+        ('undo', 'take an action back', 'revert restore rollback mistake'),
         ('bulk', 'cancel or discard millions of jobs in the background', 'mass many'),
         ('rates', 'how much comes in, how fast it is done, and what has changed',
             'throughput speed latency statistics'),
