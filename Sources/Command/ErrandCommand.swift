@@ -42,7 +42,8 @@ struct ErrandCommand: AsyncParsableCommand {
                 subcommands: [
                     StatusCommand.self, EnqueueCommand.self, JobCommand.self, BulkCommand.self, ErrorsCommand.self,
                     QueueCommand.self, ScheduleCommand.self, LimitCommand.self, CircuitCommand.self,
-                    EndpointCommand.self, TokenCommand.self, AuditCommand.self, CallCommand.self,
+                    EndpointCommand.self, TokenCommand.self, AuditCommand.self, UndoCommand.self,
+                    CallCommand.self,
                 ]),
             CommandGroup(name: "App", subcommands: [MediaCommand.self]),
             CommandGroup(name: "Trial", subcommands: [ImageCommand.self, BenchCommand.self]),

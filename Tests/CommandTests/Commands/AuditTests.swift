@@ -39,6 +39,33 @@ import Testing
         }
     }
 
+    @Test("an action is shown and taken back by its id")
+    func undo() async throws {
+        try await withTestDatabase { database, configuration in
+            let settings = try reaching(configuration)
+            try await database.execute("select errand.enqueue('noop') from generate_series(1, 2)")
+            try await database.execute("select errand.cancel('{1, 2}', 'wrong customer')")
+            try await database.execute("select errand.set_limit('tenant/1', 4)")
+            let ids = try await database.query("select id::text from errand.audit order by id").map {
+                try $0.decode(String.self)
+            }
+            func errand(_ arguments: String...) async throws -> Program {
+                try await Program.run(["undo"] + arguments, settings: settings)
+            }
+            let dry = try await errand(ids[0], "--dry-run")
+            #expect(dry.output.split(separator: "\n").last == "job 2  yes     cancelled  available  -")
+            #expect(dry.error == "errand: nothing was changed: without --dry-run it is")
+            #expect(try await database.query("select count(*) from errand.job").scalar(Int.self) == 0)
+            struct Line: Decodable { let job_id: Int?, setting: String?, undone: Bool, was: String?, now: String? }
+            let done = try decode([Line].self, await errand(ids[0], "--reason", "right after all", "--json"))
+            #expect(done.map(\.job_id) == [1, 2] && done.allSatisfy { $0.undone && $0.now == "available" })
+            #expect(try await database.query("select count(*) from errand.job").scalar(Int.self) == 2)
+            #expect(try decode([Line].self, await errand(ids[1], "--json")).map(\.setting) == ["limit tenant/1"])
+            let unknown = try await errand("99")
+            #expect(unknown.code == 1 && unknown.error.contains("expected one of errand.audit, got 99"))
+        }
+    }
+
     @Test("failures are grouped, and with a time compared with as long a time before")
     func errors() async throws {
         try await withTestDatabase { database, configuration in

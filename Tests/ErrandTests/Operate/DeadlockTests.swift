@@ -22,6 +22,8 @@ import Testing
         "select errand.reschedule_where('{\"kind\": \"noop\"}', 'x', per_minute => 9999, dry_run => false, max_jobs => 4)",
         "select errand.edit_job((select id from errand.job order by random() limit 1), '1', 'x')",
         "select errand.edit_job((select id from errand.failed order by random() limit 1), '1', 'x')",
+        "select errand.undo((select id from errand.action order by random() limit 1))",
+        "select errand.undo((select id from errand.action order by id desc limit 1))",
         "select errand.release_worker((select id from errand.worker order by random() limit 1), 'x', force => true)",
         "select errand.drain_worker((select id from errand.worker order by random() limit 1), 'x')",
         "select errand.undrain_worker((select id from errand.worker order by random() limit 1))",
