@@ -96,14 +96,14 @@ extension TestQueue {
         var idleChecks = 0
         while idleChecks < 2 {
             guard ContinuousClock.now < end else { return false }
-            // The part of maintenance that jobs may wait for: limits with room, circuits that are closed again, and the
-            // ends of other jobs.
+            // The part of maintenance that jobs may wait for: limits with room, circuits that are closed again, the
+            // ends of other jobs, and of batches.
             let rows = try await database.pipeline([
                 "select errand_internal.release_parked()", "select errand_internal.check_children()",
-                "select errand_internal.check_orders()", isBusy,
+                "select errand_internal.check_orders()", "select errand_internal.check_batches()", isBusy,
             ])
             // The job that probes a circuit may have completed between the two: the next check releases the others.
-            idleChecks = try rows[3].scalar(Bool.self) ? 0 : idleChecks + 1
+            idleChecks = try rows[4].scalar(Bool.self) ? 0 : idleChecks + 1
             if idleChecks == 0 { try await Task.sleep(for: .milliseconds(2)) }
         }
         return true

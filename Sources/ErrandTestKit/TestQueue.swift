@@ -123,5 +123,6 @@ extension TestQueue {
         try await database.execute("select errand_internal.promote(1000000, '-infinity')")
         try await database.execute("select errand_internal.release_parked(), errand_internal.release_waiting()")
         try await database.execute("select errand_internal.check_children(), errand_internal.check_rates()")
+        try await database.execute("select errand_internal.check_batches()")
     }
 }

@@ -37,13 +37,13 @@ import Testing
         unique_period.until
         """,
         .ages: """
-        action.done_at bulk.ended_at claim.claimed_at failed.finished_at finished_total.last_minute
+        action.done_at batch.ended_at bulk.ended_at claim.claimed_at failed.finished_at finished_total.last_minute
         history.finished_at incoming.done_at job.created_at past_failure.finished_at progress.updated_at
         refused_enqueue.refused_at refused_total.last_at
         schedule.changed_at signal.signalled_at tick.tick
         """,
         .isShown: """
-        api_token.set_at bulk.changed_at bulk.requested_at endpoint.set_at failed.created_at failed.started_at
+        api_token.set_at batch.closed_at batch.opened_at bulk.changed_at bulk.requested_at endpoint.set_at failed.created_at failed.started_at
         guard.registered_at
         handler.registered_at
         history.created_at history.started_at home.adopted_at key_rate.set_at kind.registered_at kind.untaken_since

@@ -1,4 +1,4 @@
--- 0004_schedule: the tables of schedules and their ticks.
+-- 0004_schedule: the tables of schedules and their ticks, and those of batches.
 --
 -- Why     Each tick gives exactly one job, however many schedulers run, and is recorded.
 -- Locks   Nothing: all objects are new.
@@ -135,3 +135,93 @@ comment on column errand.tick.outcome is
     'enqueued; late: missed, and enqueued later; coalesced: missed, and covered by a later tick; skipped: missed; '
     'overlapped: the job of an earlier tick was unfinished; excepted: on a day without ticks; paused; by hand';
 comment on column errand.tick.reason is 'for by hand and excepted: why, in the words of the operator';
+
+-- Batches of jobs. No column of errand.job and no counter: the members are the ranges of errand.batch_jobs, each row of
+-- which is written once.
+create table errand.batch (
+    id bigint not null,
+    opened_at timestamptz not null default now(),
+    closed_at timestamptz,
+    ended_at timestamptz,
+    success_job_id bigint,
+    finish_job_id bigint,
+    failure_job_id bigint,
+    total bigint,
+    owner text not null,
+    name text not null,
+    outcome text,
+    writers xid8[],
+    on_success jsonb,
+    on_finish jsonb,
+    on_failure jsonb,
+    properties jsonb,
+    constraint batch_pkey primary key (id)
+) with (fillfactor = 70);
+-- errand_internal.check_batches looks at these.
+create index batch_unfinished_index on errand.batch (id) where ended_at is null;
+create index batch_ended_index on errand.batch (ended_at) where ended_at is not null;
+comment on table errand.batch is 'Batches of jobs: errand.batch_open. errand.batches shows them';
+comment on column errand.batch.id is 'the batch''s id, drawn as those of jobs: its jobs have higher ones';
+comment on column errand.batch.opened_at is 'when it was opened';
+comment on column errand.batch.closed_at is 'when it was closed; null = it ends only after errand.batch_close';
+comment on column errand.batch.ended_at is
+    'when none of its jobs was left, and the callbacks were enqueued; null = not yet';
+comment on column errand.batch.success_job_id is 'the job of on_success; null = not enqueued';
+comment on column errand.batch.finish_job_id is 'the job of on_finish; null = not enqueued';
+comment on column errand.batch.failure_job_id is 'the job of on_failure; null = not enqueued';
+comment on column errand.batch.total is 'how many jobs it had at its end; null = it has not ended';
+comment on column errand.batch.owner is 'the login that opened it';
+comment on column errand.batch.name is 'what it is called; need not be unique';
+comment on column errand.batch.outcome is
+    'succeeded, or failed if a job had failed, was cancelled or obsolete at the end; null = it has not ended';
+comment on column errand.batch.writers is
+    'once these transactions have ended, each job is visible that was enqueued before the close; null = not known yet';
+comment on column errand.batch.on_success is 'the job to enqueue if all have succeeded, as in errand.enqueue_many';
+comment on column errand.batch.on_finish is 'the job to enqueue when all have ended';
+comment on column errand.batch.on_failure is 'the job to enqueue when the first one has not succeeded';
+comment on column errand.batch.properties is 'what the application keeps with it: the callbacks get it';
+
+create table errand.batch_jobs (
+    batch_id bigint not null,
+    last_id bigint not null,
+    first_id bigint not null,
+    constraint batch_jobs_pkey primary key (batch_id, last_id)
+);
+comment on table errand.batch_jobs is
+    'The jobs of batches, as ranges of ids without a gap and without overlaps; a row is never updated';
+comment on column errand.batch_jobs.batch_id is 'the batch';
+comment on column errand.batch_jobs.last_id is 'the last job of the range';
+comment on column errand.batch_jobs.first_id is 'the first job of the range';
+
+create table errand.batch_failure (
+    batch_id bigint not null,
+    job_id bigint not null,
+    state text not null,
+    constraint batch_failure_pkey primary key (batch_id, job_id)
+);
+comment on table errand.batch_failure is
+    'The jobs of batches that ended without success, until they are retried; they stay as long as the batch';
+comment on column errand.batch_failure.batch_id is 'the batch';
+comment on column errand.batch_failure.job_id is 'the job';
+comment on column errand.batch_failure.state is 'failed, cancelled, obsolete, or discarded';
+
+-- A row for each value instead of an update: the newest is found at once, also beside a held snapshot.
+create table errand.batch_mark (
+    batch_id bigint not null,
+    version int not null,
+    mark bigint not null,
+    constraint batch_mark_pkey primary key (batch_id, version)
+);
+comment on table errand.batch_mark is
+    'From where on a batch may have unfinished jobs. Written under the lock of the batch''s row; the newest counts';
+comment on column errand.batch_mark.batch_id is 'the batch';
+comment on column errand.batch_mark.version is 'counts from 1';
+comment on column errand.batch_mark.mark is 'no job of the batch below this id is unfinished';
+
+create sequence errand.batches_begun as bigint;
+create sequence errand.batches_checked as bigint;
+comment on sequence errand.batches_begun is
+    'Outside of transactions: how often a batch was closed or jobs of one have ended. Maintenance looks at batches '
+    'while it is above batches_checked';
+comment on sequence errand.batches_checked is
+    'What batches_begun was when maintenance last found nothing to look for: errand_internal.check_batches';

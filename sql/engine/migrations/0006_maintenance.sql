@@ -41,6 +41,7 @@ values
     ('bulk', false, '0', '0', 0.5, '1.1 s'),
     ('signals', false, '200 ms', '0', 0.1, '1.1 s'),
     ('flows', false, '250 ms', '0', 0.3, '1.1 s'),
+    ('batches', false, '40 ms', '0', 0.3, '1.1 s'),
     ('rates', false, '500 ms', '0', 0.2, '1.1 s'),
     ('orders', false, '250 ms', '0', 0.1, '1.1 s'),
     ('marks', false, '500 ms', '0', 0.1, '1.1 s'),
@@ -60,6 +61,7 @@ create unlogged sequence errand.rescue_due;
 create unlogged sequence errand.bulk_due;
 create unlogged sequence errand.signals_due;
 create unlogged sequence errand.flows_due;
+create unlogged sequence errand.batches_due;
 create unlogged sequence errand.rates_due;
 create unlogged sequence errand.orders_due;
 create unlogged sequence errand.marks_due;
@@ -80,6 +82,8 @@ comment on sequence errand.signals_due is
     'When waits for signals are to be compared with them again, in microseconds since 1970';
 comment on sequence errand.flows_due is
     'When jobs that wait for others are to be compared with their parents again, in microseconds since 1970';
+comment on sequence errand.batches_due is
+    'When batches are to be looked at again, in microseconds since 1970';
 comment on sequence errand.rates_due is
     'When reservations are due to be compared with their jobs, in microseconds since 1970';
 comment on sequence errand.orders_due is

@@ -5,6 +5,8 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
     ended bigint[];
+    in_batches bigint[];
+    batches bigint[];
     ordered bigint[];
     order_keys text[];
 begin
@@ -25,9 +27,14 @@ begin
     )
     select
         array_agg(id), array_agg(id) filter (where options ? 'order_key'),
-        array_agg(options ->> 'order_key') filter (where options ? 'order_key')
-    into ended, ordered, order_keys
+        array_agg(options ->> 'order_key') filter (where options ? 'order_key'),
+        array_agg(id) filter (where options ? 'batch'),
+        array_agg((options ->> 'batch')::bigint) filter (where options ? 'batch')
+    into ended, ordered, order_keys, in_batches, batches
     from written;
+    if in_batches is not null then
+        perform errand_internal.note_unsuccessful(in_batches, batches, 'obsolete');
+    end if;
     perform errand_internal.parents_ended(ended);
     if ordered is not null then
         perform errand_internal.order_ended(order_keys, ordered);

@@ -84,7 +84,7 @@ begin
                     select format('errand_front.route(%s)', string_agg(coalesce('$' || array_position(
                         proargnames[1:pronargs], wanted), 'null'), ', ' order by index))
                     from pg_proc
-                    cross join lateral unnest('{unique_key,limit_key,tags,after,rate_key,order_key}'::text[])
+                    cross join lateral unnest('{unique_key,limit_key,tags,after,rate_key,order_key,batch}'::text[])
                         with ordinality
                         as needed(wanted, index)
                     where oid = routine)

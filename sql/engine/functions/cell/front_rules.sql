@@ -1,6 +1,7 @@
 -- front_rules: returns how the front of many cells makes each function and view that people and applications use.
 --
---   key        a function: on the cell of the job's routing key, or of the jobs that it waits for (errand_front.route)
+--   key        a function: on the cell of the job's routing key, or of its batch or the jobs that it waits for
+--              (errand_front.route)
 --   any        a function: on one active cell
 --   id         a function: on the cell of the job, its first argument
 --   ids        a function: on the cells of the jobs, its first argument, each with its own part of them
@@ -10,6 +11,7 @@
 --   all        a function: on all cells; the result is merged by `detail`
 --   copy       a function: the same as in a cell, on the front itself
 --   many       enqueue_many, each element on the cell of its routing key; all on one if some wait for others
+--              or are of a batch
 --   union      a view: the rows of all cells, with the column cell; `detail` orders and bounds those of each cell
 --   merge      a view: one row for each value of the first column. Counts are added, and of other values the largest is
 --              shown; of the columns in `detail`, the smallest
@@ -25,6 +27,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('enqueue', 'key', ''),
             ('enqueue_many', 'many', ''),
             ('enqueue_payloads_v1', 'any', ''),
+            ('batch_open', 'any', ''), ('batch_close', 'id', ''),
             ('start_bulk', 'cell', ''),
             ('health', 'all', 'check_name, ok, format(''cell %s: %s'', cell, detail), hint'),
             ('metrics', 'all', 'name, type, labels || jsonb_build_object(''cell'', cell::text), value'),

@@ -3,7 +3,8 @@
 --
 -- Jobs with a unique key, a limit, a rate or an order key stay, since the key says in which cell they are. So do jobs
 -- that wait for a signal or have got one: it is in this cell, and its id may be another one's there. So do jobs that
--- wait for others or have done so, those that others wait for, those with steps on record, running jobs, and those that
+-- wait for others or have done so, those that others wait for, those of batches, those with steps, running jobs, and
+-- those that
 -- another session has locked. Most urgent and oldest ones first, those behind `after` (priority and position) only.
 -- Raises ER409 if the batch exists.
 create or replace function errand_internal.move_out_v1(
@@ -38,7 +39,7 @@ begin
                 and queue_position > case when level = after_priority then after_position else 0 end
                 and state = 'available' and unique_key is null and waiting_key is null and limit_key is null
                 and rate_key is null
-                and (options ?| '{signal,after,order_key}') is not true
+                and (options ?| '{signal,after,order_key,batch}') is not true
                 and not exists (select from unnest(awaited) as parent where parent = job.id)
                 -- No join: the planner might read all of errand.step for it.
                 and (select true from errand.step where job_id = job.id limit 1) is null
@@ -59,7 +60,7 @@ begin
             from errand.job
             where job.queue = move_out_v1.queue and queue_position is null and state in ('scheduled', 'parked')
                 and unique_key is null and waiting_key is null and limit_key is null and rate_key is null
-                and (options ?| '{signal,after,order_key}') is not true
+                and (options ?| '{signal,after,order_key,batch}') is not true
                 and starts_with(parked_for, 'signal:') is not true
                 and not exists (select from unnest(awaited) as parent where parent = job.id)
                 and (select true from errand.step where job_id = job.id limit 1) is null

@@ -17,8 +17,10 @@ begin
     perform errand_internal.record_home();
     -- Transaction ids of the original mean nothing here: all completions of a copied worker would look uncounted.
     delete from errand.counted;
-    -- A dump has sequences of another moment than its rows: maintenance finds out whether any job waits for others.
+    -- A dump has sequences of another moment than its rows: maintenance finds out whether any job waits for others,
+    -- or any batch.
     perform nextval('errand.flows_begun');
+    perform nextval('errand.batches_begun');
     perform errand_internal.record_action('adopt', jsonb_build_object('copy_of', original), reason);
     perform errand_internal.wake();
     return true;

@@ -29,6 +29,10 @@ begin
             select * into checked from errand_internal.check_children(existing.memory);
             next_memory := checked.next_memory;
             is_more := checked.is_more;
+        when 'batches' then
+            select * into checked from errand_internal.check_batches(existing.memory);
+            next_memory := checked.next_memory;
+            is_more := checked.is_more;
         when 'rates' then
             select * into checked from errand_internal.check_rates(existing.memory);
             next_memory := checked.memory;

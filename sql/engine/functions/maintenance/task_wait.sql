@@ -41,6 +41,8 @@ begin
                 or exists (select from errand.signal_wait where until <= now());
         when 'flows' then
             has_work := errand_internal.any_waits_for_jobs();
+        when 'batches' then
+            has_work := errand_internal.any_batch_due();
         when 'rates' then
             has_work := exists (select from errand.rate_change) or exists (select from errand.rate_reservation);
         when 'orders' then

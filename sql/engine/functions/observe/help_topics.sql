@@ -11,6 +11,7 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
         ('follow', 'see, wait for and cancel jobs of your own', 'await result wait output progress own'),
         ('signals', 'wake jobs that wait for an outside event', 'event wait approval callback webhook resume'),
         ('api', 'who may enqueue by HTTP', 'http rest token curl webhook'),
+        ('batches', 'enqueue jobs as a batch, and a job after all of them', 'batch group callback progress bulk'),
         ('find', 'find jobs, what they do, and what became of them', 'search list show why status errors log history'),
         ('retry', 'retry failed and cancelled jobs, correct them, or give them up',
             'rerun requeue repeat again correct fix'),

@@ -13,11 +13,15 @@ declare
     keys text[];
     ordered bigint[];
     order_keys text[];
+    in_batches bigint[];
+    batches bigint[];
 begin
     -- From here on no worker claims or completes these jobs.
     select array_agg(id order by id), array_agg(state order by id), array_agg(id) filter (where options ? 'owner'),
-        array_agg(unique_key) filter (where unique_key is not null)
-    into ids, states, followed, keys
+        array_agg(unique_key) filter (where unique_key is not null),
+        array_agg(id) filter (where options ? 'batch'),
+        array_agg((options ->> 'batch')::bigint) filter (where options ? 'batch')
+    into ids, states, followed, keys, in_batches, batches
     from (
         select job.id, job.state, job.options, job.unique_key
         from errand.job
@@ -58,6 +62,9 @@ begin
         array_agg(options ->> 'order_key') filter (where options ? 'order_key')
     into ordered, order_keys
     from written;
+    if in_batches is not null then
+        perform errand_internal.note_unsuccessful(in_batches, batches, 'cancelled');
+    end if;
     if ordered is not null then
         perform errand_internal.order_ended(order_keys, ordered);
     end if;

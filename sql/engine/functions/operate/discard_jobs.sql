@@ -12,6 +12,8 @@ declare
         select id from errand.failed where id = any (asked) order by id for update skip locked);
     ordered bigint[];
     order_keys text[];
+    in_batches bigint[];
+    batches bigint[];
 begin
     perform errand_internal.note_jobs(action_id, locked, 'failed', 'history');
     insert into errand.past_failure (job_id, finished_at, queue, kind, fingerprint, error, became, subject)
@@ -37,9 +39,14 @@ begin
     )
     select
         array_agg(id) filter (where options ? 'order_key'),
-        array_agg(options ->> 'order_key') filter (where options ? 'order_key')
-    into ordered, order_keys
+        array_agg(options ->> 'order_key') filter (where options ? 'order_key'),
+        array_agg(id) filter (where options ? 'batch'),
+        array_agg((options ->> 'batch')::bigint) filter (where options ? 'batch')
+    into ordered, order_keys, in_batches, batches
     from written;
+    if in_batches is not null then
+        perform errand_internal.note_unsuccessful(in_batches, batches, 'discarded');
+    end if;
     if ordered is not null then
         perform errand_internal.order_ended(order_keys, ordered);
     end if;

@@ -4,9 +4,10 @@
 -- before that. Only failed and cancelled jobs are changed; other ids are ignored. A last moment that has passed is
 -- removed. The failures stay in errand.failures. Returns the ids. Raises ER409, with context in front, if an
 -- unfinished job has the unique key of one of them; an expired one becomes obsolete. A job that has its key only while
--- it waits comes back without it then: errand_internal.regain_keys. A job that waits for others waits for them again:
--- errand_internal.begin_wait. One that blocks its order key is the first of it; others take their places again:
--- errand_internal.begin_order. errand_internal.note_jobs notes all for the action.
+-- it waits comes back without it then: errand_internal.regain_keys. A job that waits for others waits for them again
+-- (errand_internal.begin_wait), and its batch for it (errand_internal.bring_back). One that blocks its order key is the
+-- first of it; others take their places again: errand_internal.begin_order. errand_internal.note_jobs notes all for the
+-- action.
 create or replace function errand_internal.requeue_jobs(
     context text, ids bigint[], due_at timestamptz[], action_id bigint default null
 ) returns bigint[]
@@ -131,6 +132,9 @@ begin
     update errand.job
     set options = options - 'signal'
     where id = any (back) and starts_with(options #>> '{signal,name}', 'callback/');
+    perform errand_internal.bring_back(members.ids)
+    from (select array_agg(id) as ids from errand.job where id = any (back) and options ? 'batch') as members
+    where members.ids is not null;
     -- They block their order keys no longer, and keep their slots.
     update errand.order_slot as slot
     set blocked_at = null

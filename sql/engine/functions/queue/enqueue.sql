@@ -21,6 +21,8 @@
 --   cancel   it is cancelled
 -- Its worker may read their outputs: errand.parents.
 --
+-- batch makes the job one of a batch: errand.batch_open. A job that was there before isn't added.
+--
 -- Jobs with the same order_key run one after the other, in the order of their ids, whatever their queues and
 -- priorities: one starts once those before it have ended. It is parked until then. A job keeps its place over retries
 -- and snoozes; one that is scheduled takes its place when it is due. If it fails for good, if_head_fails says what
@@ -48,7 +50,8 @@
 -- A NOTICE tells that no live worker takes the kind, as maintenance has found within 10 s: the job is enqueued.
 --
 -- Raises ER422, ER413 and ER404 as errand_internal.check_job, errand_internal.check_options,
--- errand_internal.check_uniqueness, errand_internal.merged_payload and errand_internal.check_parents do.
+-- errand_internal.check_uniqueness, errand_internal.merged_payload, errand_internal.check_parents and
+-- errand_internal.join_batch do.
 -- errand: for enqueuer, worker, ops
 -- errand: topic enqueue
 create or replace function errand.enqueue(
@@ -76,6 +79,7 @@ create or replace function errand.enqueue(
     no_later_than interval default null,
     order_key text default null,
     if_head_fails text default null,
+    batch bigint default null,
     out job_id bigint,
     out inserted boolean,
     out state text
@@ -108,17 +112,41 @@ begin
             enqueue.options, after, enqueue.rate_key, unique_for, unique_while, no_later_than,
             enqueue.order_key, enqueue.if_head_fails) = 0
     then
-        insert into errand.job (queue, kind, payload, state, queue_position, priority, max_attempts)
-        select
-            coalesce(enqueue.queue, defaults.queue, 'default'), enqueue.kind, enqueue.payload, 'available',
-            nextval('errand.job_position'), coalesce(enqueue.priority, defaults.priority, 2),
-            coalesce(enqueue.max_attempts, defaults.max_attempts, 10)
-        from (values (enqueue.kind)) as asked (name)
-        left join errand.kind as defaults on defaults.name = asked.name
-        where defaults.limit_key is null and defaults.rate_key is null and defaults.order_key is null
-            and (kind_defaults is null or defaults.name is not null)
-            and (defaults.untaken_since is null or errand_internal.tell_untaken(asked.name, defaults.untaken_since))
-        returning id, true, job.state into job_id, inserted, state;
+        if enqueue.batch is null then
+            insert into errand.job (queue, kind, payload, state, queue_position, priority, max_attempts)
+            select
+                coalesce(enqueue.queue, defaults.queue, 'default'), enqueue.kind, enqueue.payload, 'available',
+                nextval('errand.job_position'), coalesce(enqueue.priority, defaults.priority, 2),
+                coalesce(enqueue.max_attempts, defaults.max_attempts, 10)
+            from (values (enqueue.kind)) as asked (name)
+            left join errand.kind as defaults on defaults.name = asked.name
+            where defaults.limit_key is null and defaults.rate_key is null and defaults.order_key is null
+                and (kind_defaults is null or defaults.name is not null)
+                and (defaults.untaken_since is null or errand_internal.tell_untaken(asked.name, defaults.untaken_since))
+            returning id, true, job.state into job_id, inserted, state;
+        elsif current_setting('transaction_isolation') in ('read committed', 'read uncommitted') then
+            -- In an open batch of its own, in one statement, which takes 6 us more: see errand_internal.join_batch.
+            with added as (
+                insert into errand.job (queue, kind, payload, state, queue_position, priority, max_attempts, options)
+                select
+                    coalesce(enqueue.queue, defaults.queue, 'default'), enqueue.kind, enqueue.payload, 'available',
+                    nextval('errand.job_position'), coalesce(enqueue.priority, defaults.priority, 2),
+                    coalesce(enqueue.max_attempts, defaults.max_attempts, 10), jsonb_build_object('batch', asked.id)
+                from errand.batch as asked
+                left join errand.kind as defaults on defaults.name = enqueue.kind
+                where asked.id = enqueue.batch and asked.closed_at is null and asked.owner = session_user
+                    and defaults.limit_key is null and defaults.rate_key is null and defaults.order_key is null
+                    and (kind_defaults is null or defaults.name is not null)
+                    and (
+                        defaults.untaken_since is null
+                        or errand_internal.tell_untaken(enqueue.kind, defaults.untaken_since))
+                returning id, job.state
+            ),
+            joined as (
+                insert into errand.batch_jobs (batch_id, last_id, first_id) select enqueue.batch, id, id from added
+            )
+            select id, true, added.state into job_id, inserted, state from added;
+        end if;
         -- Else the kind has a limit or a rate, or no row yet.
         if found then
             -- As errand_internal.wake, without its call while no worker sleeps.
@@ -136,6 +164,6 @@ begin
         enqueue.options, case when follow then session_user::text end, kind_defaults, null, after, if_parent_fails,
         rate_key => enqueue.rate_key, unique_for => enqueue.unique_for, unique_while => enqueue.unique_while,
         no_later_than => enqueue.no_later_than, order_key => enqueue.order_key,
-        if_head_fails => enqueue.if_head_fails);
+        if_head_fails => enqueue.if_head_fails, batch => enqueue.batch);
 end
 $$;

@@ -10,7 +10,8 @@
 --       '[{"kind": "noop"}, {"kind": "noop", "after_elements": [1], "if_parent_fails": "cancel"}]');
 --
 -- Returns one row for each element, in order. If an element asks to change an existing job or says how long its job has
--- its key, or if a key becomes free during the call, all are enqueued one by one, at some 40 us each. Jobs whose limit
+-- its key, if not all are of the same batch, or if a key becomes free during the call, all are enqueued one by one, at
+-- some 40 us each. Jobs whose limit
 -- has no room are parked at once. Raises as errand.enqueue does, with the element's number; ER422 if jobs is no array,
 -- an element no object, a name unknown, or an element of after_elements not before it.
 -- errand: for enqueuer, worker, ops
@@ -35,14 +36,14 @@ declare
 begin
     select * into asked from errand_internal.check_elements(jobs);
     -- Changes of existing jobs lock them: one by one, by their keys, so that no two calls wait for each other.
-    one_by_one := asked.change_jobs;
+    one_by_one := asked.one_by_one;
     if one_by_one then
         null;
     elsif asked.have_keys then
         begin
             select added.ids, added.ids, added.states, added.limited, added.ordered
             into ids, found_ids, states, limited, ordered
-            from errand_internal.insert_keyed_jobs(jobs) as added;
+            from errand_internal.insert_keyed_jobs(jobs, asked.batch) as added;
             if limited is not null or array_position(ids, null) is not null then
                 select found.ids, found.states into found_ids, states
                 from errand_internal.find_jobs(jobs, ids) as found;
@@ -59,7 +60,7 @@ begin
     else
         select added.ids, added.ids, added.states, added.limited, added.ordered
         into ids, found_ids, states, limited, ordered
-        from errand_internal.insert_jobs(jobs) as added;
+        from errand_internal.insert_jobs(jobs, asked.batch) as added;
         if limited is not null then
             select found.states into states from errand_internal.find_jobs(jobs, ids) as found;
         end if;
@@ -81,6 +82,9 @@ begin
                 using errcode = 'ER409', hint = 'The key is free again when that job has ended.';
         end if;
         perform errand_internal.count_refused(jobs, ids);
+    end if;
+    if asked.batch is not null and not one_by_one then
+        perform errand_internal.join_batch(asked.batch, array_remove(ids, null), 'enqueue_many: jobs[1]');
     end if;
     if asked.have_parents then
         states := errand_internal.add_parents(

@@ -22,7 +22,8 @@ begin
                 kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int,
                 unique_key text, not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[],
                 subject text, options jsonb, follow boolean, kind_defaults jsonb, unique_for interval,
-                unique_while text, no_later_than interval, rate_key text, order_key text, if_head_fails text);
+                unique_while text, no_later_than interval, rate_key text, order_key text, if_head_fails text,
+                batch bigint);
         exception
             when data_exception then
                 perform errand_internal.refuse_element(jobs);
@@ -50,7 +51,8 @@ begin
             asked.tags, asked.subject, asked.options, case when asked.follow then session_user::text end,
             asked.kind_defaults, given_id => ids[element.ordinality], unique_for => asked.unique_for,
             unique_while => asked.unique_while, no_later_than => asked.no_later_than,
-            rate_key => asked.rate_key, order_key => asked.order_key, if_head_fails => asked.if_head_fails) as one;
+            rate_key => asked.rate_key, order_key => asked.order_key, if_head_fails => asked.if_head_fails,
+            batch => asked.batch) as one;
     end loop;
 end
 $$;

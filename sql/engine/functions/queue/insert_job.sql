@@ -8,8 +8,8 @@ create or replace function errand_internal.insert_job(
     owner text, kind_defaults jsonb, token text default null, after bigint[] default null,
     if_parent_fails text default 'wait', given_id bigint default null, rate_key text default null,
     unique_for interval default null, unique_while text default null, no_later_than interval default null,
-    order_key text default null, if_head_fails text default null, out job_id bigint, out inserted boolean,
-    out state text
+    order_key text default null, if_head_fails text default null, batch bigint default null, out job_id bigint,
+    out inserted boolean, out state text
 )
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -68,7 +68,7 @@ begin
         ordering := errand_internal.order_options(
             'enqueue', insert_job.order_key, insert_job.if_head_fails, defaults.order_key, defaults.if_head_fails);
     end if;
-    wanted.options := errand_internal.stored_options(insert_job.options, owner, token, ordering);
+    wanted.options := errand_internal.stored_options(insert_job.options, owner, token, ordering, insert_job.batch);
     if flow is not null then
         wanted.options := coalesce(wanted.options, '{}') || flow;
         wanted.state := 'parked';
@@ -133,6 +133,8 @@ begin
     end loop;
     if not inserted then
         insert into errand.refused_enqueue (kind, reason, enqueues) values (wanted.kind, outcome, 1);
+    elsif insert_job.batch is not null then
+        perform errand_internal.join_batch(insert_job.batch, array[job_id]);
     end if;
     if flow is not null and (inserted or outcome = 'replaced') then
         -- A job waits for older ones only, so no two can wait for each other.

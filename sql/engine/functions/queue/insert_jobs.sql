@@ -3,7 +3,7 @@
 -- ids and states have an element for each job, in order. limited has the limits of the available ones. ordered says
 -- whether some are parked for their order key: errand_internal.begin_order. Raises as errand.enqueue_many does.
 create or replace function errand_internal.insert_jobs(
-    jobs jsonb, out ids bigint[], out states text[], out limited text[], out ordered boolean
+    jobs jsonb, batch bigint, out ids bigint[], out states text[], out limited text[], out ordered boolean
 ) language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -22,7 +22,7 @@ begin
             case
                 when options ? 'order_key' and run_at <= now() then 'order:' || (options ->> 'order_key')
             end
-        from errand_internal.read_elements(jobs)
+        from errand_internal.read_elements(jobs, insert_jobs.batch)
         returning id, state, limit_key, payload is null as is_large, parked_for
     )
     -- Without a join or a sort in between, rows come in the order of the elements.

@@ -5,7 +5,7 @@
 -- available ones. ordered says whether some are parked for their order key: errand_internal.begin_order. Raises as
 -- errand.enqueue_many does.
 create or replace function errand_internal.insert_keyed_jobs(
-    jobs jsonb, out ids bigint[], out states text[], out limited text[], out ordered boolean
+    jobs jsonb, batch bigint, out ids bigint[], out states text[], out limited text[], out ordered boolean
 ) language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -22,7 +22,7 @@ begin
             case
                 when options ? 'order_key' and run_at <= now() then 'order:' || (options ->> 'order_key')
             end as parked_for
-        from errand_internal.read_elements(jobs)
+        from errand_internal.read_elements(jobs, insert_keyed_jobs.batch)
     ),
     added as (
         insert into errand.job (id, :request_columns, payload, run_at, not_after, state, queue_position, parked_for)

@@ -1,12 +1,17 @@
 -- read_elements: returns the jobs of the elements of errand.enqueue_many, in order, with the defaults of their kinds.
+-- All of them are of that batch, if there is one.
 --
 -- Raises as errand.enqueue_many does.
-create or replace function errand_internal.read_elements(jobs jsonb) returns table (
+create or replace function errand_internal.read_elements(jobs jsonb, batch bigint) returns table (
     ordinal bigint, kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int,
     unique_key text, not_after timestamptz, limit_key text, rate_key text, guard text, tags text[], subject text,
     options jsonb)
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
+declare
+    batch_options constant jsonb := case
+        when read_elements.batch is not null then jsonb_build_object('batch', read_elements.batch)
+    end;
 begin
     return query
     select
@@ -21,9 +26,10 @@ begin
                     job.options, case when job.follow then session_user::text end, null,
                     errand_internal.order_options(
                         format('enqueue_many: jobs[%s]', job.ordinal), job.order_key, job.if_head_fails,
-                        defaults.order_key, defaults.if_head_fails))
+                        defaults.order_key, defaults.if_head_fails), read_elements.batch)
             when job.follow or job.options is not null then errand_internal.stored_options(
-                job.options, case when job.follow then session_user::text end)
+                job.options, case when job.follow then session_user::text end, batch => read_elements.batch)
+            else batch_options
         end
     from rows from (
         jsonb_to_recordset(jobs) as (

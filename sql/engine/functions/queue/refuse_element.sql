@@ -13,7 +13,8 @@ begin
             values ('run_at', 'timestamptz', 'a time'), ('not_after', 'timestamptz', 'a time'),
                 ('priority', 'int', 'an integer'), ('max_attempts', 'int', 'an integer'),
                 ('unique_for', 'interval', 'an interval'), ('no_later_than', 'interval', 'an interval'),
-                ('tags', 'text[]', 'an array of strings'), ('after', 'bigint[]', 'an array of ids'),
+                ('tags', 'text[]', 'an array of strings'), ('batch', 'bigint', 'the id of a batch'),
+                ('after', 'bigint[]', 'an array of ids'),
                 ('after_elements', 'int[]', 'an array of numbers of elements')
         ) as allowed(name, type, expected)
         where item.value ? allowed.name

@@ -54,8 +54,15 @@ begin
             state = wanted.state, queue_position = case when wanted.state = 'available' then job.queue_position end,
             priority = wanted.priority, attempt = 0, crashes = 0, max_attempts = wanted.max_attempts,
             not_after = wanted.not_after, limit_key = wanted.limit_key, rate_key = wanted.rate_key,
-            guard = wanted.guard, tags = wanted.tags, subject = wanted.subject, options = wanted.options,
-            waiting_key = wanted.waiting_key, parked_for = wanted.parked_for
+            guard = wanted.guard, tags = wanted.tags, subject = wanted.subject, waiting_key = wanted.waiting_key,
+            parked_for = wanted.parked_for,
+            -- It stays in the batch in which it is.
+            options = case
+                when (job.options ? 'batch') is not true and (wanted.options ? 'batch') is not true then wanted.options
+                else nullif(
+                    coalesce(wanted.options, '{}') - 'batch'
+                        || coalesce(jsonb_strip_nulls(jsonb_build_object('batch', job.options -> 'batch')), '{}'), '{}')
+            end
         where unique_key = wanted.unique_key and job.state <> 'running'
         returning id, job.state, 'replaced' into job_id, state, outcome;
         if former.id = job_id and wanted.parked_for is distinct from 'order:' || former.key then

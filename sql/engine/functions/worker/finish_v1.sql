@@ -4,8 +4,8 @@
 --
 -- outputs has an element for each job; null if no job has an output. The fence is the position at which the job was
 -- claimed. A job draws a new position whenever it becomes available, so a late completion of an earlier attempt changes
--- nothing. Jobs that wait for these are told: errand_internal.parents_ended, order_ended. Returns what
--- errand_internal.complete_v1 does. completed_by is the transaction that completed the jobs, by which
+-- nothing. Jobs and batches that wait for these are told: errand_internal.parents_ended, order_ended, batch_moved.
+-- Returns what errand_internal.complete_v1 does. completed_by is the transaction that completed the jobs, by which
 -- errand_internal.count_missed_completions knows them.
 --
 -- The position is compared through coalesce wherever a job is found by its id, so that the planner never takes
@@ -27,6 +27,7 @@ declare
     finished bigint[];
     ordered bigint[];
     order_keys text[];
+    any_in_batch boolean;
 begin
     with ended as (
         delete from errand.job
@@ -51,9 +52,12 @@ begin
     )
     select
         coalesce(array_agg(id), '{}'), array_agg(id) filter (where options ? 'order_key'),
-        array_agg(options ->> 'order_key') filter (where options ? 'order_key')
-    into finished, ordered, order_keys
+        array_agg(options ->> 'order_key') filter (where options ? 'order_key'), bool_or(options ? 'batch')
+    into finished, ordered, order_keys, any_in_batch
     from written;
+    if any_in_batch then
+        perform errand_internal.batch_moved();
+    end if;
     perform errand_internal.parents_ended(finished);
     if ordered is not null then
         perform errand_internal.order_ended(order_keys, ordered);

@@ -15,6 +15,10 @@ begin
         coalesce(payload, errand_internal.take_payload(payload_day, id)),
         left(coalesce(move_to_failed.error, 'no reason given'), 4000)
     from (select job.*) as given;
+    if job.options ? 'batch' then
+        perform errand_internal.note_unsuccessful(
+            array[job.id], array[(job.options ->> 'batch')::bigint], 'failed');
+    end if;
     perform errand_internal.parents_ended(array[job.id]);
     if job.options ? 'order_key' and job.options ->> 'if_head_fails' = 'block' then
         update errand.order_slot

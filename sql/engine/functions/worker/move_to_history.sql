@@ -14,6 +14,12 @@ begin
         :attempt_columns, attempts, payload, payload_day, move_to_history.state,
         move_to_history.output, left(move_to_history.reason, 4000)
     from (select job.*) as given;
+    if move_to_history.state <> 'succeeded' and job.options ? 'batch' then
+        perform errand_internal.note_unsuccessful(
+            array[job.id], array[(job.options ->> 'batch')::bigint], move_to_history.state);
+    elsif job.options ? 'batch' then
+        perform errand_internal.batch_moved();
+    end if;
     if state = 'cancelled' and job.unique_key is not null then
         perform errand_internal.end_periods(array[job.id], array[job.unique_key]);
     end if;
