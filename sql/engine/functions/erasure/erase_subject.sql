@@ -2,8 +2,8 @@
 -- may call it.
 --
 -- Unfinished ones are cancelled, and failed ones discarded. So are signals that they wait for or have got, and their
--- callbacks. All are blanked by errand_internal.blank_jobs, and
--- errand.undo brings nothing of them back. Schedules with that subject are dropped. Other jobs stay as
+-- callbacks. All are blanked by errand_internal.blank_jobs, and errand.undo brings nothing of them back. Schedules with
+-- that subject are dropped. Batches of which a callback has it lose name, properties and callbacks. Other jobs stay as
 -- they are, whatever they mention.
 --
 -- Returns the number of changed rows. Raises ER409 while a job of the user is on its way to another cell.
@@ -44,6 +44,11 @@ begin
         select id from errand.failed where subject = $1
         union all
         select id from errand.history where subject = $1));
+    get diagnostics callbacks = row_count;
+    changed := changed + callbacks;
+    update errand.batch
+    set name = 'erased', on_success = null, on_finish = null, on_failure = null, properties = null
+    where $1 in (on_success ->> 'subject', on_finish ->> 'subject', on_failure ->> 'subject');
     get diagnostics callbacks = row_count;
     changed := changed + callbacks;
     -- First: they would enqueue more.

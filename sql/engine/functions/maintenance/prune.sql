@@ -10,8 +10,8 @@
 -- actions of operators, bulk actions and where jobs were moved for a year; what was before an action stays for 7 days.
 -- Totals of completed attempts stay for a year, or for 90 days if the queue is not their kind's. Circuits that are up
 -- and unused stay for 30 days after their last failure, totals of enqueues that inserted nothing for 90 days. Signals
--- stay for 7 days. The marks of workers that have left stay for 7 days (the newest 100). Unique keys of
--- errand.unique_period go once their time is over.
+-- stay for 7 days, batches for 30 after their end. The marks of workers that have left stay for 7 days (the newest
+-- 100). Unique keys of errand.unique_period go once their time is over.
 --
 -- What another session has locked stays until the next call.
 create or replace function errand_internal.prune() returns int
@@ -144,6 +144,9 @@ begin
     select steps.seen, steps.removed into seen, removed from errand_internal.prune_steps() as steps;
     total := total + removed;
     most := greatest(most, seen);
+    removed := errand_internal.prune_batches();
+    total := total + removed;
+    most := greatest(most, removed);
     removed := errand_internal.prune_slots();
     total := total + removed;
     most := greatest(most, removed);

@@ -16,6 +16,7 @@
 --   behind_in_order, order_blocked                    others of its order key come first; one of them has failed
 --   crashed                                           it was in two crashes of its worker, and will run alone
 --   behind, next                                      it waits in the queue
+--   batch                                             not an obstacle: the batch that it is in, last
 -- Errors are hidden from roles with errand_monitor only (errand_internal.sees_content). hint is the call that fixes the
 -- problem, or says what to do. Costs some milliseconds: jobs ahead are counted up to 10,000.
 -- errand: for ops, monitor
@@ -34,7 +35,15 @@ begin
     select * into existing from errand.job where id = explain.job_id;
     if not found then
         return query select row_number() over ()::int, ended.code, ended.detail, ended.hint
-        from errand_internal.explain_ended(explain.job_id) as ended;
+        from (
+            select * from errand_internal.explain_ended(explain.job_id)
+            union all
+            select named.*
+            from (
+                select options from errand.failed where id = explain.job_id
+                union all
+                select options from errand.history where id = explain.job_id) as old
+            cross join lateral errand_internal.explain_batch(old.options) as named) as ended;
         return;
     end if;
     for reason in
@@ -62,5 +71,12 @@ begin
             return next;
         end if;
     end if;
+    for reason in select * from errand_internal.explain_batch(existing.options) loop
+        rank := rank + 1;
+        code := reason.code;
+        detail := reason.detail;
+        hint := reason.hint;
+        return next;
+    end loop;
 end
 $$;
