@@ -1,8 +1,8 @@
 -- enqueue_parts: errand.enqueue_many of the front: enqueues each job on the cell of its routing key.
 --
 -- Jobs without a key all go to one cell. So a call without keys is all or none, as on a cell; with keys, the part of
--- each cell is. If some wait for others, all go to the cell of those. Returns the rows in the order of the jobs. Raises
--- ER422 if such a call has jobs or keys of two cells.
+-- each cell is. If some wait for others or are of a batch, all go to the cell of those. Returns the rows in the order
+-- of the jobs. Raises ER422 if such a call has jobs or keys of two cells.
 create or replace function errand_front.enqueue_parts(jobs jsonb)
 returns table (ordinal int, job_id bigint, inserted boolean, state text)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -17,7 +17,7 @@ begin
     if jsonb_typeof(jobs) is distinct from 'array' or nullif(current_setting('errand.cell', true), '') is not null
         or nullif(current_setting('errand.routing_key', true), '') is not null
         or not jobs @? '$[*] ? (exists (@.unique_key) || exists (@.limit_key) || exists (@.rate_key)
-            || exists (@.tags) || exists (@.after) || exists (@.order_key))'
+            || exists (@.tags) || exists (@.after) || exists (@.order_key) || exists (@.batch))'
         or jobs @? 'strict $[*] ? (@.type() != "object")'
     then
         return query
@@ -26,11 +26,14 @@ begin
         order by added.ordinal;
         return;
     end if;
-    if jobs @? '$[*] ? (exists (@.after) || exists (@.after_elements))' then
+    if jobs @? '$[*] ? (exists (@.after) || exists (@.after_elements) || exists (@.batch))' then
         select array_agg(distinct partition) into partitions
         from (
             select unnest(errand_front.partitions_of_ids(array_agg(id::bigint))) as partition
-            from jsonb_path_query(jobs, '$[*].after[*]') as id
+            from (
+                select * from jsonb_path_query(jobs, '$[*].after[*]')
+                union
+                select * from jsonb_path_query(jobs, '$[*].batch')) as named(id)
             where jsonb_typeof(id) = 'number'
             having count(*) > 0
             union
@@ -40,7 +43,8 @@ begin
             from jsonb_array_elements(jobs)
             where value ?| '{unique_key,limit_key,rate_key,order_key}') as named;
         if cardinality(partitions) > 1 then
-            raise exception 'enqueue_many: expected jobs and keys of one cell, as some wait for others, got of several'
+            raise exception 'enqueue_many: expected jobs and keys of one cell, as some wait for others or '
+                'are of a batch, got of several'
                 using errcode = 'ER422',
                 hint = 'Enqueue all of them with the same setting errand.routing_key, or errand.cell.';
         end if;

@@ -9,35 +9,36 @@
 -- the key stays there. Enqueues of keys of that slot wait for each other then, until the end of the caller's
 -- transaction.
 --
--- A job that waits for others (after) goes to their cell. Raises ER422 if they are in two cells, or if its unique key,
--- order key, limit or rate belongs to another one, and if its unique key and its order key belong to two; ER503 if no
--- cell is active, and 55P03 after a wait of 5 s.
+-- A job that waits for others (after) goes to their cell, and one of a batch to the batch's. Raises ER422 if those are
+-- two cells, or if its unique key, order key, limit or rate belongs to another one, and if its unique key and its order
+-- key belong to two; ER503 if no cell is active, and 55P03 after a wait of 5 s.
 create or replace function errand_front.route(
     unique_key text, limit_key text, tags text[], after bigint[] default null, rate_key text default null,
-    order_key text default null
+    order_key text default null, batch bigint default null
 ) returns int
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     key constant text := coalesce(
         nullif(current_setting('errand.routing_key', true), ''), route.unique_key, route.order_key, route.limit_key,
         route.rate_key, route.tags[1]);
+    named constant bigint[] := array_remove(route.after || route.batch, null);
     target record;
     parents int[];
     own int;
 begin
     if nullif(current_setting('errand.cell', true), '') is not null then
         return errand_front.chosen_partition();
-    elsif cardinality(route.after) > 0 then
+    elsif named <> '{}' then
         parents := array(
-            select distinct partition from unnest(errand_front.partitions_of_ids(route.after)) as partition);
+            select distinct partition from unnest(errand_front.partitions_of_ids(named)) as partition);
         own := case
             when num_nonnulls(route.unique_key, route.limit_key, route.rate_key, route.order_key) > 0
                 then errand_front.route(
                     route.unique_key, route.limit_key, null, rate_key => route.rate_key, order_key => route.order_key)
         end;
         if cardinality(parents) > 1 or own <> parents[1] then
-            raise exception 'enqueue: after: expected jobs of one cell, which has the keys and the limit, got jobs or '
-                'keys of several'
+            raise exception 'enqueue: after: expected jobs of one cell, which has the keys and the limit, got jobs, a '
+                'batch or keys of several'
                 using errcode = 'ER422',
                 hint = 'Enqueue all of them with the same setting errand.routing_key, or errand.cell.';
         end if;
