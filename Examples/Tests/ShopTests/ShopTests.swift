@@ -111,6 +111,25 @@ import Testing
         }
     }
 
+    @Test("the receipts of a month are reported once all of them are out")
+    func receipts() async throws {
+        let handlers: [any JobHandler] = [SendReceiptHandler(mail: MailBox()), ReportReceiptsHandler()]
+        try await withTestQueue(handlers, schema: Shop.schema) { test in
+            let shop = Shop(database: test.database)
+            try await test.database.execute(
+                """
+                insert into public.orders
+                select gen_random_uuid(), name, 100, now() from unnest('{anna,ben}'::text[]) as name
+                """)
+            let orders = try await test.database.query("select id from public.orders").map { try $0.decode(UUID.self) }
+            let batch = try await shop.sendReceipts(of: "May", orders: orders)
+            let drained = try await test.drain()
+            #expect(drained.attempts(of: ReportReceipts.self).map(\.outcome) == [.succeeded])
+            let status = try await test.queue.batchStatus(batch)
+            #expect(status.outcome == "succeeded" && status.progress == 1)
+        }
+    }
+
     @Test("a van is booked and charged once, however often the job asks for it")
     func ship() async throws {
         let courier = Courier()

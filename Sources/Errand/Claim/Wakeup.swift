@@ -4,12 +4,14 @@ import Postgres
 import Synchronization
 import Waiting
 
-/// Listens for wake-ups and cancellations on a connection of its own. Both are hints: polls and heartbeats find
-/// everything without them.
+/// Listens for wake-ups, maintenance that is due, and cancellations, on a connection of its own. All are hints: polls
+/// and heartbeats find everything without them.
 struct Wakeup {
     let environment: ClaimEnvironment
     let queues: [QueueClaims]
     let watch: AttemptWatch
+    /// When maintenance calls the database next.
+    let timer: MaintenanceTimer
     /// A probe of all queues costs a third of a claim.
     private static let fewQueues = 2
     private static let stallCheck: Duration = .seconds(5)
@@ -78,6 +80,11 @@ struct Wakeup {
         if notification.payload == "lowered" {
             environment.idle.policy.withLock { $0.lowered(at: .uptime) }
             return environment.idle.changed.raise()
+        }
+        // A task is due that was not (errand_internal.batch_moved). The oldest workers run it.
+        if notification.payload == "maintenance" {
+            if !timer.isPausing { timer.found(after: .zero) }
+            return
         }
         environment.metrics?.wakeUps.increment()
         let wakeUp = environment.idle.policy.withLock { $0.woken(at: .uptime, draw: .random(in: 0..<1)) }

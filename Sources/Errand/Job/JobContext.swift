@@ -48,6 +48,9 @@ public struct JobContext: Sendable {
     /// The trace of the enqueue, in W3C Trace Context format.
     public var traceparent: String? { job.options?.forWorker.traceparent }
 
+    /// The batch that the job is in, to which it may add jobs: ``EnqueueOption/batch(_:)``. Nil if it is in none.
+    public var batch: Int64? { job.options?.forWorker.batch }
+
     /// What the job has waited for, by ``Outcome/wait(for:until:by:)``; nil if it hasn't.
     public var signal: ReceivedSignal? {
         job.options?.forWorker.signal.map { ReceivedSignal(name: $0.name, payload: $0.payload.map(JSONB.init)) }

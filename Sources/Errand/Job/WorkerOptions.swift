@@ -7,6 +7,8 @@ package struct WorkerOptions: Sendable, Hashable, Codable {
     private(set) var owner: String?
     /// The jobs that it has waited for.
     private(set) var after: [Int64]?
+    /// The batch that the job is in.
+    private(set) var batch: Int64?
     /// The signal that the job has waited for.
     private(set) var signal: StoredSignal?
 

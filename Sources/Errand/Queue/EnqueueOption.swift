@@ -27,6 +27,7 @@ public struct EnqueueOption: Sendable {
         package var ifParentFails = ParentFailure.wait
         package var orderKey: String?
         package var ifHeadFails: HeadFailure?
+        package var batch: Int64?
 
         /// `forWorker` as errand.enqueue takes it.
         var options: JSONB? {
@@ -37,7 +38,7 @@ public struct EnqueueOption: Sendable {
         var needsWholeForm: Bool {
             uniqueKey != nil || notAfter != nil || limitKey != nil || rateKey != nil || guardName != nil
                 || !tags.isEmpty || subject != nil || forWorker != WorkerOptions() || follow || !parents.isEmpty
-                || orderKey != nil || ifHeadFails != nil
+                || orderKey != nil || ifHeadFails != nil || batch != nil
         }
     }
 
@@ -172,6 +173,10 @@ extension EnqueueOption {
     /// A registered SQL function (`errand.put_guard`) says before the start and at the completion whether the
     /// job is still wanted.
     public static func guarded(by name: String) -> Self { .init { $0.guardName = name } }
+
+    /// The job is one of a batch: ``Queue/openBatch(_:onSuccess:onFinish:onFailure:)``. A job that was there before,
+    /// with the same unique key, isn't added.
+    public static func batch(_ id: Int64) -> Self { .init { $0.batch = id } }
 
     /// Words to find the job by: at most 20.
     public static func tags(_ tags: String...) -> Self { .init { $0.tags = tags } }

@@ -15,8 +15,9 @@ extension Queue {
     /// Enqueues one job, in a transaction of its own.
     ///
     /// - Throws: ``PostgresError``; its `sqlState` is `ER422` for an option out of bounds, `ER413` for a payload over
-    ///   256 KB, `ER404` for a guard that isn't registered or a job to wait for that never was, `ER409` for a key that
-    ///   is taken if the option asks for an error. An `EncodingError` if the job has no JSON form.
+    ///   256 KB, `ER404` for a guard that isn't registered, a job to wait for that never was or a batch of another
+    ///   login, `ER409` for a key that is taken if the option asks for an error, or a batch that has ended. An
+    ///   `EncodingError` if the job has no JSON form.
     @discardableResult
     public func enqueue<J: Job>(_ job: J, _ options: EnqueueOption...) async throws -> Enqueued {
         try Self.enqueued(await database.query(enqueueOne(job, EnqueueOption.values(of: options))))
@@ -38,7 +39,7 @@ extension Queue {
                 $1, $2, $3, coalesce($4, now() + $5 * interval '1 microsecond'), $6::int4, $7::int4, $8, $9, $10, $11, $12,
                 $13, $14, $15, $16, $17, $18, $19, rate_key => $20, unique_for => $21 * interval '1 microsecond',
                 unique_while => $22, no_later_than => $23 * interval '1 microsecond',
-                order_key => $24, if_head_fails => $25)
+                order_key => $24, if_head_fails => $25, batch => $26)
             """,
             [
                 J.kind.rawValue, try middleware.encoded(job), values.queue, values.runAt,
@@ -49,7 +50,7 @@ extension Queue {
                 values.parents.isEmpty ? nil : values.parents, values.ifParentFails.rawValue,
                 values.rateKey,
                 values.uniqueFor?.wholeMicroseconds, values.uniqueWhile?.rawValue,
-                values.noLaterThan?.wholeMicroseconds, values.orderKey, values.ifHeadFails?.rawValue,
+                values.noLaterThan?.wholeMicroseconds, values.orderKey, values.ifHeadFails?.rawValue, values.batch,
             ]
         ).prepared
     }

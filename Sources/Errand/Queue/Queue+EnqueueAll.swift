@@ -98,14 +98,15 @@ extension Queue {
                     'priority', $6::int4, 'max_attempts', $7::int4, 'not_after', $8, 'limit_key', $9, 'guard', $10,
                     'tags', $11, 'subject', $12, 'options', $13::jsonb, 'follow', $14::boolean,
                     'kind_defaults', $15::jsonb, 'after', $16::bigint[], 'if_parent_fails', $17::text,
-                    'rate_key', $18::text, 'order_key', $19::text, 'if_head_fails', $20::text)) as shared))
+                    'rate_key', $18::text, 'order_key', $19::text, 'if_head_fails', $20::text,
+                    'batch', $21::bigint)) as shared))
             """,
             [
                 kind.rawValue, payloads, values.queue, values.runAt, values.delay?.wholeMicroseconds, values.priority,
                 values.maxAttempts, values.notAfter, values.limitKey, values.guardName, values.tags, values.subject,
                 try values.options, values.follow, defaults, values.parents.isEmpty ? nil : values.parents,
                 values.parents.isEmpty ? nil : values.ifParentFails.rawValue, values.rateKey,
-                values.orderKey, values.ifHeadFails?.rawValue,
+                values.orderKey, values.ifHeadFails?.rawValue, values.batch,
             ])
     }
 }

@@ -71,7 +71,7 @@ struct Engine {
         watchdog.start()
         defer { watchdog.stop() }
         let lease = LeaseKeeper(environment: environment, queues: queues, watch: watch, timers: timers)
-        let wakeup = Wakeup(environment: environment, queues: queues, watch: watch)
+        let wakeup = Wakeup(environment: environment, queues: queues, watch: watch, timer: timers.short)
         let polling = IdlePolling(environment: environment, queues: queues, timer: timers.short)
         let shares = ShareKeeper(queues: queues, changed: sharesChanged)
         let scan = MarkScan(environment: environment, queues: queues)
