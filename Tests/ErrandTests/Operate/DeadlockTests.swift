@@ -57,6 +57,11 @@ import Testing
             if_parent_fails => (array['wait', 'go_on', 'cancel'])[1 + (random() * 2)::int],
             after => array(select id from errand.job order by random() limit 2))
         """,
+        "select errand_internal.check_batches()",
+        "select errand.enqueue('noop', batch => errand.batch_open('b', on_finish => '{\"kind\": \"noop\"}'))",
+        "select errand.batch_close(id) from errand.batch where ended_at is null order by random() limit 1",
+        "select errand.batch_cancel(id, 'x') from errand.batch order by random() limit 1",
+        "select errand.batch_retry(id, 'x') from errand.batch order by random() limit 1",
         "select errand_internal.check_children()", "select errand_internal.check_rates()",
         "select errand.set_key_rate('r', '1 s', 1 + (random() * 50)::int)",
         "select errand.enqueue('noop', rate_key => 'r') from generate_series(1, 5)",

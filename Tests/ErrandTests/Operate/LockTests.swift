@@ -23,7 +23,8 @@ import Testing
         "worker_id": "(select min(id) from errand.worker)", "limit_key": "'a'", "allowed": "999", "priority": "1",
         "rate_key": "'r'", "burst": "2",
         "job_id": "(select min(id) from errand.job where payload = '1' and state = 'available')",
-        "action": "'cancel'", "state": "'succeeded'", "cron": "'every 5 s'", "schedule": "'every 5 s'",
+        "batch_id": "(select min(id) from errand.batch)", "action": "'cancel'", "state": "'succeeded'",
+        "cron": "'every 5 s'", "schedule": "'every 5 s'",
         "hash": "sha256('s')",
         "url": "'https://errand.example'", "secret_name": "'s'", "endpoint": "'s'",
         "time_zone": "'UTC'", "day": "current_date + 1",
@@ -121,6 +122,7 @@ import Testing
             "select errand_internal.check_orders()", "select errand_internal.rescue(0)",
             "select errand_internal.release_crashed()", "select errand_internal.check_children()",
             "select errand_internal.check_rates()",
+            "select errand_internal.check_batches()",
             "select errand_internal.update_statistics()",
             "select errand_internal.heartbeat_v1(array[1], 1, '{}', null)",
             "select errand_internal.tick_v1()",
@@ -153,6 +155,7 @@ import Testing
                 if_parent_fails => policy)
             from unnest('{wait,go_on,cancel}'::text[]) as policy
             """,
+            "select errand.enqueue('noop', payload => '2', batch => errand.batch_open('s', on_failure => '{\"kind\": \"noop\"}'))",
             "select errand.enqueue('noop', payload => '1', order_key => key) from unnest('{o,o,p,p}'::text[]) as key",
             "insert into errand.job (kind, run_at, created_at, state) values ('noop', '2000-01-01Z', '2000-01-01Z', 'scheduled')",
             "select errand.enqueue('noop', unique_key => 'held', queue => 'other', run_at => now() + interval '1 hour')",
