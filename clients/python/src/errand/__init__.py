@@ -1,6 +1,7 @@
 """Jobs on PostgreSQL: enqueue in your transaction, wait for results, handle jobs in Python."""
 
 from .attempt import Context, Signal
+from .batches import Batch, BatchStatus
 from .client import AsyncErrand, AsyncJob, Errand, Job
 from .encryption import PayloadEncryption, PayloadKeys
 from .errors import Conflict, ErrandError, Invalid, JobFailed, NotAdopted, NotFound, TooLarge
@@ -10,8 +11,8 @@ from .middleware import Middleware
 from .worker import Worker
 
 __all__ = [
-    "AsyncErrand", "AsyncJob", "ChunkJob", "Conflict", "Context", "EndedJob", "Errand", "ErrandError", "Failure",
-    "Handler", "Invalid", "Job", "JobFailed", "Middleware", "NotAdopted", "NotFound", "Parent", "PayloadEncryption",
-    "PayloadKeys", "Permanent", "Reason", "Request", "RetryAfter", "Schedule", "Signal", "Snooze", "Status", "Stop",
-    "TooLarge", "Wait", "Worker",
+    "AsyncErrand", "AsyncJob", "Batch", "BatchStatus", "ChunkJob", "Conflict", "Context", "EndedJob", "Errand",
+    "ErrandError", "Failure", "Handler", "Invalid", "Job", "JobFailed", "Middleware", "NotAdopted", "NotFound", "Parent",
+    "PayloadEncryption", "PayloadKeys", "Permanent", "Reason", "Request", "RetryAfter", "Schedule", "Signal", "Snooze",
+    "Status", "Stop", "TooLarge", "Wait", "Worker",
 ]

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import psycopg
 
+from .batches import Batch
 from .calls import Call, as_json, run, run_async
 from .errors import ErrandError
 from .handlers import Handler, Permanent, RetryAfter, Snooze, Stop, Wait
@@ -143,6 +144,12 @@ class Context:
         """What the job has waited for, by Wait; None if it hasn't."""
         found = (self.job.options or {}).get("signal")
         return None if found is None else Signal(found["name"], "payload" in found, found.get("payload"))
+
+    @property
+    def batch(self) -> Batch | None:
+        """The batch that the job is in, to which it may add jobs; None if it is in none."""
+        found = (self.job.options or {}).get("batch")
+        return None if found is None else Batch(found)
 
     def parents(self) -> list[Parent]:
         """The jobs that it has waited for (`after`), by their ids, each with its output. Read anew in each call."""

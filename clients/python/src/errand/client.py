@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +12,7 @@ from typing import Any, Self, Unpack
 
 import psycopg
 
+from .batches import Batch, BatchStatus
 from .calls import Call, Row, run, run_async
 from .connections import PerLoop, connect, forked
 from .errors import JobFailed
@@ -113,6 +114,33 @@ class Errand:
     def cancel(self, ids: Sequence[int], reason: str, *, connection: Any = None) -> int:
         """Cancels jobs of one's own. Returns how many had not ended before."""
         return cancelled(self._run(cancellation(ids, reason), connection))
+
+    def open_batch(
+        self, name: str, *, on_success: Request | None = None, on_finish: Request | None = None,
+        on_failure: Request | None = None, properties: Mapping[str, Any] | None = None, connection: Any = None,
+    ) -> Batch:
+        """Opens a batch of jobs; the requests are enqueued once it has ended, or the first job has failed:
+        errand.batch_open explains them."""
+        call = Batch.opening(name, on_success, on_finish, on_failure, properties, self.middleware)
+        [[id]] = self._run(call, connection)
+        return Batch(id)
+
+    def close_batch(self, batch: int | Batch, *, connection: Any = None) -> bool:
+        """Says that a batch is complete: it ends once none of its jobs is left. Returns whether it was open."""
+        [[was_open]] = self._run(Batch.closing(batch), connection)
+        return bool(was_open)
+
+    def batch_status(self, batch: int | Batch, *, connection: Any = None) -> BatchStatus:
+        """How far a batch is."""
+        return BatchStatus.read(self._run(BatchStatus.call(batch), connection))
+
+    def cancel_batch(self, batch: int | Batch, reason: str, *, connection: Any = None) -> int:
+        """Cancels the jobs of a batch that have not ended. Returns how many there were. Close it first, or it goes on
+        with those that come later."""
+        cancelled = 0
+        while count := self._run(Batch.cancelling(batch, reason), connection)[0][0]:
+            cancelled += count
+        return cancelled
 
     def signal(self, name: str, payload: Any = None, *, connection: Any = None) -> bool:
         """Wakes the jobs that wait for this name, and those that will within 7 days: errand.signal. Returns False if
@@ -264,6 +292,27 @@ class AsyncErrand:
 
     async def cancel(self, ids: Sequence[int], reason: str, *, connection: Any = None) -> int:
         return cancelled(await self._run(cancellation(ids, reason), connection))
+
+    async def open_batch(
+        self, name: str, *, on_success: Request | None = None, on_finish: Request | None = None,
+        on_failure: Request | None = None, properties: Mapping[str, Any] | None = None, connection: Any = None,
+    ) -> Batch:
+        call = Batch.opening(name, on_success, on_finish, on_failure, properties, self.middleware)
+        [[id]] = await self._run(call, connection)
+        return Batch(id)
+
+    async def close_batch(self, batch: int | Batch, *, connection: Any = None) -> bool:
+        [[was_open]] = await self._run(Batch.closing(batch), connection)
+        return bool(was_open)
+
+    async def batch_status(self, batch: int | Batch, *, connection: Any = None) -> BatchStatus:
+        return BatchStatus.read(await self._run(BatchStatus.call(batch), connection))
+
+    async def cancel_batch(self, batch: int | Batch, reason: str, *, connection: Any = None) -> int:
+        cancelled = 0
+        while count := (await self._run(Batch.cancelling(batch, reason), connection))[0][0]:
+            cancelled += count
+        return cancelled
 
     async def signal(self, name: str, payload: Any = None, *, connection: Any = None) -> bool:
         [[is_first]] = await self._run(signalled(name, payload), connection)

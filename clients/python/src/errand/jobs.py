@@ -12,6 +12,7 @@ from .middleware import Middleware, encoded
 from .tracing import present_trace
 
 if TYPE_CHECKING:
+    from .batches import Batch
     from .handlers import Handler
     from .options import ScheduleOptions
 
@@ -67,6 +68,7 @@ class Request:
     no_later_than: Seconds | None = None
     order_key: str | None = None
     if_head_fails: str | None = None
+    batch: int | Batch | None = None
 
     @classmethod
     def of(cls, kind: str | Handler, payload: Any, options: Mapping[str, Any]) -> Request:
@@ -112,6 +114,7 @@ class Request:
             "no_later_than": ("interval", None if self.no_later_than is None else interval(self.no_later_than)),
             "order_key": ("text", self.order_key),
             "if_head_fails": ("text", self.if_head_fails),
+            "batch": ("bigint", self.batch if self.batch is None or isinstance(self.batch, int) else self.batch.id),
         }
         return {name: (type_, value) for name, (type_, value) in given.items() if value is not None}
 

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
+    from .batches import Batch
     from .jobs import Enqueued
 
 
@@ -35,6 +36,7 @@ class EnqueueOptions(TypedDict, total=False):
     no_later_than: float | timedelta
     order_key: str
     if_head_fails: str
+    batch: int | Batch
 
 
 class ScheduleOptions(TypedDict, total=False):

@@ -169,7 +169,8 @@ class TestQueue:
                 """
                 truncate errand.job, errand.failed, errand.history, errand.limit_slot, errand.claim, errand.signal,
                     errand.signal_wait, errand.signal_check, errand.flow_check, errand.step,
-                    errand.rate_reservation, errand.rate_clock
+                    errand.rate_reservation, errand.rate_clock,
+                    errand.batch, errand.batch_jobs, errand.batch_failure, errand.batch_mark
                 """
             )
 
@@ -220,6 +221,7 @@ class TestQueue:
         connection.execute("select errand_internal.promote(1000000, '-infinity')")
         connection.execute("select errand_internal.release_parked(), errand_internal.release_waiting()")
         connection.execute("select errand_internal.check_children(), errand_internal.check_rates()")
+        connection.execute("select errand_internal.check_batches()")
 
 
 def _tell(connection: psycopg.Connection, context: Context, end: Ended) -> Ran:
