@@ -40,7 +40,8 @@ struct ErrandCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Job",
                 subcommands: [
-                    StatusCommand.self, EnqueueCommand.self, JobCommand.self, BulkCommand.self, ErrorsCommand.self,
+                    StatusCommand.self, EnqueueCommand.self, JobCommand.self, BatchCommand.self, BulkCommand.self,
+                    ErrorsCommand.self,
                     QueueCommand.self, ScheduleCommand.self, LimitCommand.self, CircuitCommand.self,
                     EndpointCommand.self, TokenCommand.self, AuditCommand.self, UndoCommand.self,
                     CallCommand.self,

@@ -41,6 +41,11 @@ extension Listing {
             parked, is_more, probe_job_id
             """, view: "errand.circuits", order: "name")
 
+    package static let batches = Listing(
+        columns: """
+            id, name, state, outcome, total, waiting, failed, cancelled, obsolete, opened_at, closed_at, ended_at
+            """, view: "errand.batches", order: "id desc")
+
     package static let limits = Listing(
         columns: "what, name, set_as, allowed, per::text as per, running, is_full, parked", view: "errand.limits",
         order: "is_full desc nulls last, parked desc nulls last, what, name")
