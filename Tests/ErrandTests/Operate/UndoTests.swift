@@ -108,6 +108,37 @@ import Testing
         }
     }
 
+    @Test("a batch counts jobs that come back as unfinished, and those whose retry is undone as without success")
+    func batches() async throws {
+        try await withTestDatabase { database, _ in
+            let batch = try await database.openBatch()
+            var jobs: [Int64] = []
+            for _ in 1...3 { jobs.append(try await database.member(of: batch)) }
+            let two = "'{\(jobs[0]),\(jobs[1])}'"
+            try await database.closeBatch(batch)
+            let undo = "select count(*) filter (where undone) || ' of ' || count(*) from errand.undo(\(Self.last))"
+            for call in [
+                "cancel('{\(jobs[0]),\(jobs[1]),\(jobs[2])}', 'wrong')", "batch_cancel(\(batch), 'wrong')",
+            ] {
+                try await database.execute(Statement("select errand.\(call)"))
+                #expect(try await database.batch(batch) == "closed - 3 0 0 3 0", "\(call)")
+                #expect(try await database.text(undo) == "3 of 3", "\(call)")
+                try await database.checkBatches()
+                #expect(try await database.batch(batch) == "closed - 3 3 0 0 0", "\(call)")
+            }
+            try await database.execute(Statement("select errand.cancel(\(two), 'wrong')"))
+            for call in ["retry(\(two))", "batch_retry(\(batch), 'right')"] {
+                try await database.execute(Statement("select errand.\(call)"))
+                #expect(try await database.batch(batch) == "closed - 3 3 0 0 0", "\(call)")
+                #expect(try await database.text(undo) == "2 of 2", "\(call)")
+                #expect(try await database.batch(batch) == "closed - 3 1 0 2 0", "\(call)")
+            }
+            try await database.execute(Statement("select errand.cancel('{\(jobs[2])}', 'wrong')"))
+            try await database.checkBatches()
+            #expect(try await database.batch(batch) == "ended failed 3 0 0 3 0")
+        }
+    }
+
     @Test("a unique key that is taken, a payload and a job that are gone are named, and all else comes back")
     func named() async throws {
         try await withTestDatabase { database, _ in

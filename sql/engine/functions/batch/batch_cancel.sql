@@ -18,6 +18,7 @@ set enable_mergejoin = off as $$
 declare
     mark bigint;
     chosen bigint[];
+    action_id constant bigint := nextval('errand.action_id_seq');
 begin
     perform errand_internal.check_reason('batch_cancel', batch_cancel.reason);
     perform errand_internal.check_bound('batch_cancel', batch_cancel.max_jobs);
@@ -35,11 +36,13 @@ begin
             order by id
             offset 0) as live
         limit batch_cancel.max_jobs);
-    chosen := coalesce((select ids from errand_internal.cancel_jobs(chosen, null, batch_cancel.reason)), '{}');
+    chosen := coalesce(
+        (select ids from errand_internal.cancel_jobs(chosen, null, batch_cancel.reason, action_id)), '{}');
     if chosen <> '{}' then
         perform errand_internal.parents_ended(chosen);
         perform errand_internal.record_action(
-            'batch_cancel', jsonb_build_object('batch', batch_cancel.batch_id), batch_cancel.reason, chosen);
+            'batch_cancel', jsonb_build_object('batch', batch_cancel.batch_id), batch_cancel.reason, chosen,
+            action_id);
     end if;
     return cardinality(chosen);
 end

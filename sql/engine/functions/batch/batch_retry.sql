@@ -17,6 +17,7 @@ set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     chosen bigint[];
+    action_id constant bigint := nextval('errand.action_id_seq');
 begin
     perform errand_internal.check_reason('batch_retry', batch_retry.reason);
     perform errand_internal.check_bound('batch_retry', batch_retry.max_jobs);
@@ -31,9 +32,9 @@ begin
         limit batch_retry.max_jobs);
     if chosen <> '{}' then
         chosen := errand_internal.requeue_jobs(
-            'batch_retry', chosen, array_fill(null::timestamptz, array[cardinality(chosen)]));
+            'batch_retry', chosen, array_fill(null::timestamptz, array[cardinality(chosen)]), action_id);
         perform errand_internal.record_action(
-            'batch_retry', jsonb_build_object('batch', batch_retry.batch_id), batch_retry.reason, chosen);
+            'batch_retry', jsonb_build_object('batch', batch_retry.batch_id), batch_retry.reason, chosen, action_id);
     end if;
     return cardinality(chosen);
 end

@@ -25,10 +25,11 @@ set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_merg
 as $$
 #variable_conflict use_column
 declare
-    undoes constant text[] := '{cancel,cancel_where,discard,discard_where,retry,retry_where,reschedule,reschedule_where,
-        edit_job,start_bulk,undo,set_limit,set_rate,set_key_rate,set_retention,pause_queue,resume_queue,pause_kind,
-        resume_kind,circuit_open,circuit_close,drain_worker,undrain_worker,put_schedule,drop_schedule,pause_schedule,
-        resume_schedule,put_schedule_exception,drop_schedule_exception}';
+    undoes constant text[] := '{cancel,cancel_where,discard,discard_where,retry,retry_where,reschedule,
+        reschedule_where,edit_job,start_bulk,undo,batch_cancel,batch_retry,set_limit,set_rate,set_key_rate,
+        set_retention,pause_queue,resume_queue,pause_kind,resume_kind,circuit_open,circuit_close,drain_worker,
+        undrain_worker,put_schedule,drop_schedule,pause_schedule,resume_schedule,put_schedule_exception,
+        drop_schedule_exception}';
     most constant int := 1000;
     existing errand.action;
     action_id bigint;

@@ -1,9 +1,10 @@
 -- undo_jobs: for errand.undo: gives jobs that are in is_in their values from before, in was_in. Both are job, failed or
 -- history. since is the time from which on those in the history have ended.
 --
--- errand_internal.note_jobs notes it all for the action of the undo. A job that waits again does so for what it waited
--- for before (errand_internal.wait_again); one that ran is available. Raises ER409 if a job has got the unique key of
--- one of them in this moment. The caller has locked the jobs, and tells those that wait for what has ended again
+-- errand_internal.note_jobs notes it all for the action of the undo. The batches of the jobs count them as unfinished,
+-- or as without success, again. A job that waits again does so for what it waited for before
+-- (errand_internal.wait_again); one that ran is available. Raises ER409 if a job has got the unique key of one of them
+-- in this moment. The caller has locked the jobs, and tells those that wait for what has ended again
 -- (errand_internal.parents_ended).
 create or replace function errand_internal.undo_jobs(
     action_id bigint, was_in text, is_in text, ids bigint[], was jsonb[], since timestamptz
@@ -141,6 +142,7 @@ begin
             raise exception 'undo: jobs: expected their unique keys to be free, got one that another job has just taken'
                 using errcode = 'ER409', hint = 'Call it again: it names that job.';
         end if;
+        perform errand_internal.bring_back(back);
         perform errand_internal.wait_again(undo_jobs.ids, undo_jobs.was);
         return;
     elsif undo_jobs.was_in = 'failed' then
@@ -168,6 +170,14 @@ begin
             from unnest(rows, payloads) as asked(fresh, payload)
             cross join lateral jsonb_populate_record(null::errand.history, asked.fresh) as ended) as fresh;
     end if;
+    perform errand_internal.note_unsuccessful(
+        members.ids, members.batches, case undo_jobs.was_in when 'failed' then 'failed' else 'cancelled' end)
+    from (
+        select array_agg((fresh ->> 'id')::bigint) as ids, array_agg((fresh #>> '{options,batch}')::bigint) as batches
+        from unnest(rows) as fresh
+        where fresh -> 'options' ? 'batch'
+    ) as members
+    where members.ids is not null;
     -- One that blocks its order key and has still its slot keeps it.
     update errand.order_slot as slot
     set blocked_at = now()
