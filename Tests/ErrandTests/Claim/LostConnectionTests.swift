@@ -20,10 +20,11 @@ import Testing
             let server = try await database.makeConnection()
             for _ in 0..<10 {
                 try await Task.sleep(for: .milliseconds(60))
-                // All other connections: claims, heartbeats and the listener.
+                // All other connections: claims, heartbeats and the listener. It waits for their ends: a pooler would
+                // give this session one that is about to end.
                 try await server.execute(
                     """
-                    select pg_terminate_backend(pid)
+                    select pg_terminate_backend(pid, 5000)
                     from pg_stat_activity
                     where datname = current_database() and pid <> pg_backend_pid() and application_name = 'errand'
                     """)
