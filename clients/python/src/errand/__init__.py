@@ -12,7 +12,7 @@ from .worker import Worker
 
 __all__ = [
     "AsyncErrand", "AsyncJob", "Batch", "BatchStatus", "ChunkJob", "Conflict", "Context", "EndedJob", "Errand",
-    "ErrandError", "Failure", "Handler", "Invalid", "Job", "JobFailed", "Middleware", "NotAdopted", "NotFound", "Parent",
-    "PayloadEncryption", "PayloadKeys", "Permanent", "Reason", "Request", "RetryAfter", "Schedule", "Signal", "Snooze",
-    "Status", "Stop", "TooLarge", "Wait", "Worker",
+    "ErrandError", "Failure", "Handler", "Invalid", "Job", "JobFailed", "Middleware", "NotAdopted", "NotFound",
+    "Parent", "PayloadEncryption", "PayloadKeys", "Permanent", "Reason", "Request", "RetryAfter", "Schedule",
+    "Signal", "Snooze", "Status", "Stop", "TooLarge", "Wait", "Worker",
 ]
