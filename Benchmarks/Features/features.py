@@ -25,6 +25,7 @@ FEATURES = {
     "a unique key": f"{PLAIN}, unique_key => 'bench/' || $1)",
     "a unique key while it waits": f"{PLAIN}, unique_key => 'bench/' || $1, unique_while => 'waiting')",
     "a unique key for a day": f"{PLAIN}, unique_key => 'bench/' || $1, unique_for => '1 day')",
+    "in a batch": f"{PLAIN}, batch => (select max(id) from errand.batch))",
     "a kind with on_failure, that succeeds": f"{PLAIN.replace('bench', 'watched')})",
     "one step": f"{PLAIN})",
 }
@@ -82,9 +83,11 @@ SCHEMA = """
     $$;
     select errand.set_limit('bench/*', 10);
     select errand.set_key_rate('bench/*', '1 s', 1000000, 1000000);
+    select errand.batch_open('bench');
     select errand.put_kind('watched', on_failure => 'bench');"""
 
-CLEAN = "truncate errand.job, errand.history, errand.unique_period, errand.order_job, errand.order_slot"
+CLEAN = "truncate errand.job, errand.history, errand.unique_period, errand.order_job, errand.order_slot, "\
+        "errand.batch, errand.batch_jobs"
 
 
 def ask(url, *statements):

@@ -40,6 +40,9 @@ import Testing
             function: "requeue_jobs", call: "select errand.retry(array[1]::bigint[])",
             given: ["select errand.enqueue('noop')", "select errand.cancel(array[1]::bigint[], 'test')"]),
         Insert(
+            function: "undo_jobs", call: "select errand.undo(1)",
+            given: ["select errand.enqueue('noop')", "select errand.cancel(array[1]::bigint[], 'test')"]),
+        Insert(
             function: "move_in_v1",
             call: """
                 select errand_internal.move_in_v1(gen_random_uuid(), 1, array[jsonb_populate_record(
