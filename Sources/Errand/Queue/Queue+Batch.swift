@@ -59,6 +59,7 @@ extension Queue {
     /// try await queue.closeBatch(batch)
     /// ```
     /// - Parameters:
+    ///   - name: 1 to 200 characters, for people.
     ///   - onSuccess: enqueued if all jobs have succeeded.
     ///   - onFinish: enqueued when all have ended, in whichever way.
     ///   - onFailure: enqueued when the first one has failed for good, was cancelled or became obsolete.

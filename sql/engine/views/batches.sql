@@ -4,7 +4,6 @@
 --
 -- errand: for ops, monitor
 -- errand: topic batches
--- errand: hides properties
 create or replace view errand.batches as
 select
     batch.id,
@@ -25,7 +24,7 @@ select
     batch.success_job_id,
     batch.finish_job_id,
     batch.failure_job_id,
-    batch.properties
+    case when (select errand_internal.sees_content()) then batch.properties end as properties
 from errand.batch as batch
 cross join lateral errand_internal.batch_counts(batch.id, 10000) as counts;
 comment on view errand.batches is
@@ -48,4 +47,5 @@ comment on column errand.batches.ended_at is 'when it ended; null = it has not';
 comment on column errand.batches.success_job_id is 'the job of on_success; null = not enqueued';
 comment on column errand.batches.finish_job_id is 'the job of on_finish; null = not enqueued';
 comment on column errand.batches.failure_job_id is 'the job of on_failure; null = not enqueued';
-comment on column errand.batches.properties is 'what the application keeps with it';
+comment on column errand.batches.properties is
+    'what the application keeps with it; null for errand_monitor';

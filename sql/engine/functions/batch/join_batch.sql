@@ -9,8 +9,9 @@ create or replace function errand_internal.join_batch(batch_id bigint, ids bigin
 returns void
 language plpgsql
 set search_path = pg_catalog, errand, pg_temp
--- Each setting takes 3 us of each enqueue: only the one without which a plan from when the table was empty would stay.
-set enable_seqscan = off as $$
+-- Each setting takes 3 us of each enqueue: only the one without which a plan from when the table was empty would stay,
+-- and the one that goes with it.
+set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     is_now constant boolean :=
