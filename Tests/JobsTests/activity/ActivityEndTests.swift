@@ -253,8 +253,8 @@ import Testing
             #expect(
                 try await test.database.number(
                     "select count(*) from errand.job where state in ('parked', 'available') and attempt = 0") == 20)
-            // Failures that are written at the same moment are not all counted: then the next ones open the circuit, once
-            // maintenance has released what was parked for it.
+            // Failures that are written at the same moment are not all counted: then the next ones open the circuit,
+            // once maintenance has released what was parked for it.
             let down = "select count(*) from errand.circuits where name = 'apns' and state <> 'closed'"
             for _ in 0..<50 where try await test.database.number(down) == 0 {
                 try await test.database.execute("select errand_internal.promote(1000, '-infinity')")
