@@ -128,6 +128,7 @@ struct RandomWalk {
                 on_conflict => 'replace', limit_key => 'tenant/4'),
                 errand.enqueue('noop', '{"content": -2}', limit_key => 'tenant/4')
             """)
+        record.with { $0.unmetered = WalkRecord.now }
         for statement: Statement in [
             "select errand.drop_schedule(name) from errand.schedule",
             "select errand.resume_queue(name) from errand.queue",

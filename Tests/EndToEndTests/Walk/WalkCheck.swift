@@ -16,6 +16,7 @@ struct WalkCheck {
         let events = try await WalkLog.events(in: database)
         var model = WalkModel(acknowledged: heard.acknowledged, orderlyQueue: "orderly")
         model.meter = RandomWalk.meter
+        model.meter?.end = heard.unmetered
         for event in events { model.apply(event) }
         model.end()
         for text in heard.surprises { model.report(0, text) }

@@ -205,7 +205,7 @@ import Testing
         model.meter = WalkMeter(keys: "meter/", span: 6, most: 0)
         model.apply(row(20, "available", by: Self.enqueue, .insert) { ($0.id, $0.rateKey) = (9, "meter/1") })
         model.apply(row(21, "running") { ($0.id, $0.rateKey) = (9, "meter/1") })
-        #expect(model.faults.map(\.text) == ["1 jobs of meter/1 started within 6 us, 0 may"])
+        #expect(model.faults.map(\.text) == ["1 jobs of meter/1 started within 6 us, 0 may: 9 0 ms before"])
 
         let waiting = row(1, "available", by: Self.enqueue, .insert) { ($0.uniqueKey, $0.waitingKey) = ("a", "a") }
         let freed = row(2, "running") { $0.waitingKey = "a" }

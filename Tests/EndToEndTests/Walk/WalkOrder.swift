@@ -58,15 +58,17 @@ struct WalkOrder {
     }
 }
 
-/// The bound of a rate of keys, which stays as it is during a walk.
+/// The bound of a rate of keys, which stays as it is until the walk removes it.
 struct WalkMeter {
     /// What the keys begin with.
     var keys: String
     /// Fewer microseconds than the rate's own span: a claim counts a start a moment before it changes the row.
     var span: Int64
     var most: Int
+    /// When it was removed.
+    var end = Int64.max
 
-    private var starts: [String: [Int64]] = [:]
+    private var starts: [String: [(id: Int64, at: Int64)]] = [:]
 
     init(keys: String, span: Int64, most: Int) {
         (self.keys, self.span, self.most) = (keys, span, most)
@@ -74,10 +76,12 @@ struct WalkMeter {
 
     /// Records a start. Returns the rule that it breaks; nil if there is none.
     mutating func start(_ row: WalkEvent) -> String? {
-        guard let key = row.rateKey, key.hasPrefix(keys) else { return nil }
-        starts[key, default: []].removeAll { $0 <= row.at - span }
-        starts[key, default: []].append(row.at)
-        let count = starts[key]?.count ?? 0
-        return count > most ? "\(count) jobs of \(key) started within \(span) us, \(most) may" : nil
+        guard row.at < end, let key = row.rateKey, key.hasPrefix(keys) else { return nil }
+        starts[key, default: []].removeAll { $0.at <= row.at - span }
+        starts[key, default: []].append((row.id, row.at))
+        let near = starts[key] ?? []
+        guard near.count > most else { return nil }
+        let ids = near.map { "\($0.id) \((row.at - $0.at) / 1000) ms before" }.joined(separator: ", ")
+        return "\(near.count) jobs of \(key) started within \(span) us, \(most) may: \(ids)"
     }
 }

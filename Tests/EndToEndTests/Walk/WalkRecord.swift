@@ -27,6 +27,8 @@ final class WalkRecord: Sendable {
         /// When workers or the server were killed.
         var kills: [Int64] = []
         var chaos: [String: Int] = [:]
+        /// When the rates of keys were removed.
+        var unmetered = Int64.max
     }
 
     private let state = Mutex(State())
