@@ -40,11 +40,11 @@ struct ErrandCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Job",
                 subcommands: [
-                    StatusCommand.self, EnqueueCommand.self, JobCommand.self, BatchCommand.self, BulkCommand.self,
-                    ErrorsCommand.self,
-                    QueueCommand.self, ScheduleCommand.self, LimitCommand.self, CircuitCommand.self,
+                    StatusCommand.self, HealthCommand.self, EnqueueCommand.self, JobCommand.self, BatchCommand.self,
+                    BulkCommand.self, ErrorsCommand.self, TimesCommand.self, CompareCommand.self, QueueCommand.self,
+                    KindCommand.self, ScheduleCommand.self, LimitCommand.self, RateCommand.self, CircuitCommand.self,
                     EndpointCommand.self, TokenCommand.self, AuditCommand.self, UndoCommand.self,
-                    CallCommand.self,
+                    RetentionCommand.self, SizesCommand.self, CallCommand.self,
                 ]),
             CommandGroup(name: "App", subcommands: [MediaCommand.self]),
             CommandGroup(name: "Trial", subcommands: [ImageCommand.self, BenchCommand.self]),

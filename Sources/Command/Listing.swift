@@ -3,7 +3,7 @@ import Foundation
 import Listings
 import Postgres
 
-/// A command that shows rows: a table for people, an array of JSON objects for programs.
+/// A command that shows rows: a table for people, an array of JSON objects for programs, or CSV for spreadsheets.
 protocol ListingCommand: AsyncParsableCommand {
     var output: ListOutput { get }
 
@@ -21,6 +21,10 @@ extension ListingCommand {
     func explainNone(on connection: Connection) async throws {}
 
     func run() async throws {
+        if output.csv {
+            let lines = try await Environment.load().withConnection { try await csv(query, on: $0) }
+            return lines.forEach { print($0) }
+        }
         let rows = try await Environment.load().withConnection { connection in
             let rows = try await Fields.read(query, on: connection)
             if rows.isEmpty { try await explainNone(on: connection) }
@@ -33,6 +37,13 @@ extension ListingCommand {
 struct ListOutput: ParsableArguments {
     @Flag(help: "Print a JSON array.")
     var json = false
+
+    @Flag(help: "Print CSV with a line of names, the fields of --json; nothing without rows.")
+    var csv = false
+
+    func validate() throws {
+        if json, csv { throw ValidationError("expected one of --json and --csv, got both") }
+    }
 }
 
 /// How many rows a command shows.
@@ -77,6 +88,29 @@ struct Fields: Sendable {
     }
 }
 
+/// The rows of a query as lines of CSV (RFC 4180), the names of its columns first.
+private func csv(_ query: Query, on connection: Connection) async throws -> [String] {
+    try await connection.execute("set time zone 'UTC'")
+    let rows = try await connection.query(
+        Statement(
+            """
+            select string_agg(key, ',' order by nth),
+                string_agg(
+                    case when value ~ '[",[:cntrl:]]' then '"' || replace(value, '"', '""') || '"'
+                        else coalesce(value, '') end, ',' order by nth)
+            from (select row_number() over () as number, to_json(shown) as line from (\(query.sql)) as shown) as numbered
+            cross join lateral json_each_text(line) with ordinality as field (key, value, nth)
+            group by number
+            order by number
+            """, query.parameters))
+    let lines = try rows.map { try $0.decode(String.self, String.self) }
+    // A terminal obeys no control but the end of a line.
+    return (lines.prefix(1).map(\.0) + lines.map(\.1)).map { line in
+        line.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).controlsEscaped }
+            .joined(separator: "\n")
+    }
+}
+
 /// A query with the values of its parameters.
 struct Query: Sendable {
     let sql: String
@@ -97,6 +131,13 @@ struct Column: Sendable {
 
     init(_ head: String, isWhole: Bool = false, _ cell: @escaping @Sendable (Fields) -> String?) {
         (self.head, self.isWhole, self.cell) = (head, isWhole, cell)
+    }
+}
+
+/// A column of a time in milliseconds, without the digits that a histogram doesn't have.
+func milliseconds(_ head: String, _ value: @escaping @Sendable (Fields) -> String?) -> Column {
+    Column(head) { row in
+        value(row).flatMap(Double.init).map { String(format: $0 < 10 ? "%.1f" : "%.0f", $0) }
     }
 }
 

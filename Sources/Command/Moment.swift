@@ -60,6 +60,23 @@ struct Since: Sendable {
     static func parameters(_ since: Since?) -> [any PostgresEncodable] { Moment.parameters(since?.moment) }
 }
 
+/// A length of time as an argument: `90s`, `10m`, `2h`, `7d`.
+struct Span: Sendable {
+    /// As it was given.
+    let text: String
+    let microseconds: Int64
+
+    /// - Throws: `ValidationError` that says what was expected.
+    init(argument text: String) throws {
+        guard let duration = Duration(setting: text), duration > .zero else {
+            throw ValidationError(
+                "expected a length of time, such as 90s, 10m, 2h or 7d, got '\(text.prefix(100).description.printable)'"
+            )
+        }
+        (self.text, microseconds) = (text, duration.wholeMicroseconds)
+    }
+}
+
 /// A time for people: whole seconds, in UTC. What is no time of the calendar (infinity) stays as it is.
 func inSeconds(_ time: String) -> String { time.hasSuffix("infinity") ? time : time.prefix(19) + "Z" }
 

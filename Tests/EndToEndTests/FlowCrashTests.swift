@@ -15,11 +15,14 @@ import Testing
         killed and failed jobs retried: none begins before those that it waits for, and each callback comes once
         """, arguments: seeds)
     func killed(seed: UInt64) async throws {
-        try await withOwnServer { cluster, database in
-            let callers = Database(
-                configuration: try PostgresConfiguration(url: await cluster.url()), maximumConnections: 8,
+        try await withOwnServer { cluster, _ in
+            var configuration = try PostgresConfiguration(url: await cluster.url())
+            // The checks read all jobs.
+            configuration.statementTimeout = .seconds(60)
+            let database = Database(
+                configuration: configuration, maximumConnections: 8,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            let storm = FlowStorm(cluster: cluster, database: database, callers: callers, seed: seed)
+            let storm = FlowStorm(cluster: cluster, database: database, seed: seed)
             try await storm.enqueueFlows()
             let batch = try await storm.enqueueBatch()
             let workers = try await storm.run(closing: batch)
@@ -29,7 +32,7 @@ import Testing
                 "seed \(seed): drained \(ContinuousClock.now - start) after the last kill; \(try await storm.counts())")
             try await storm.expectRules(of: batch)
             for worker in workers { try await worker.expectToStop() }
-            await callers.close()
+            await database.close()
         }
     }
 }
@@ -38,7 +41,6 @@ import Testing
 private struct FlowStorm {
     let cluster: KillableCluster
     let database: Database
-    let callers: Database
     let seed: UInt64
 
     private static let chain = Hardness.isFull ? 1000 : 40
@@ -68,30 +70,27 @@ extension FlowStorm {
                         order by n)
                     from generate_series(1, $1::int) as n))
                 """, [Self.chain]))
-        let fan = """
-            do $do$
-            declare
-                root constant bigint := job_id from errand.enqueue('noop', max_attempts => 100, tags => '{fan}');
-                spokes bigint[];
-                joints bigint[] := '{}';
-            begin
-                for n in 1..\(Self.fan / Self.group) loop
-                    spokes := array(
-                        select job_id
-                        from errand.enqueue_many((
-                            select jsonb_agg(jsonb_build_object(
-                                'kind', 'noop', 'max_attempts', 100, 'tags', '["fan"]'::jsonb,
-                                'after', jsonb_build_array(root)))
-                            from generate_series(1, \(Self.group)))));
-                    joints := joints || (
-                        select job_id
-                        from errand.enqueue('noop', max_attempts => 100, after => spokes, tags => '{fan}'));
-                end loop;
-                perform errand.enqueue('noop', max_attempts => 100, after => joints, tags => '{fan}');
-            end
-            $do$
+        let root = try await database.query(
+            "select job_id from errand.enqueue('noop', max_attempts => 100, tags => '{fan}')"
+        ).scalar(Int64.self)
+        // Spokes, and a joint that waits for them.
+        let group = Statement(
             """
-        try await database.execute(Statement(fan))
+            select job_id
+            from errand.enqueue('noop', max_attempts => 100, tags => '{fan}', after => array(
+                select job_id
+                from errand.enqueue_many((
+                    select jsonb_agg(jsonb_build_object(
+                        'kind', 'noop', 'max_attempts', 100, 'tags', '["fan"]'::jsonb,
+                        'after', jsonb_build_array($1::bigint)))
+                    from generate_series(1, $2::int)))))
+            """, [root, Self.group])
+        var joints: [Int64] = []
+        for _ in 0..<Self.fan / Self.group { joints.append(try await database.query(group).scalar(Int64.self)) }
+        try await database.execute(
+            Statement(
+                "select job_id from errand.enqueue('noop', max_attempts => 100, after => $1, tags => '{fan}')",
+                [joints]))
     }
 
     /// A batch of which one job in a hundred fails, until its payload is repaired. Returns its id.
@@ -136,7 +135,7 @@ extension FlowStorm {
                 default: nil as Statement?
                 }
             do {
-                try await callers.transaction { transaction in
+                try await database.transaction { transaction in
                     if isRepeatable {
                         try await transaction.execute("set transaction isolation level repeatable read")
                         // The snapshot is older than what the other callers enqueue meanwhile.
@@ -156,7 +155,7 @@ extension FlowStorm {
 
     /// Some of the jobs that other sessions see.
     private func newest() async throws -> [Int64] {
-        try await callers.query(
+        try await database.query(
             """
             select id
             from (
@@ -204,7 +203,7 @@ extension FlowStorm {
 
     /// Repairs and retries what has failed.
     private func retry() async throws {
-        try await callers.transaction { transaction in
+        try await database.transaction { transaction in
             let failed = try await transaction.query(
                 "select id from errand.failed where payload ? 'fail' order by id limit 100"
             ).column(0, as: Int64.self)

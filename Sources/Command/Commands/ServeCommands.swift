@@ -31,7 +31,7 @@ struct WorkerCommand: AsyncParsableCommand {
             Runs jobs of the queues in ERRAND_QUEUES, up to the given number of each. It stops as `errand run` does.
             `errand worker list` shows the workers that are alive.
             """,
-        subcommands: [ListWorkers.self, DrainWorker.self, UndrainWorker.self])
+        subcommands: [ListWorkers.self, DrainWorker.self, UndrainWorker.self, ReleaseWorker.self])
 
     func run() async throws { try await Serving(isWorker: true, isScheduler: false).run() }
 }

@@ -70,3 +70,33 @@ struct UndrainWorker: ActionCommand {
         return Done("claims")
     }
 }
+
+struct ReleaseWorker: ActionCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "release",
+        abstract: "Take back the jobs of a worker that is lost: they run elsewhere at once.",
+        discussion: """
+            errand worker release 17 --reason 'its host is gone'
+
+            Calls errand.release_worker. Attempts that it takes back don't count. Lost workers are found within half a \
+            minute without it.
+            """)
+
+    @Argument(help: "The worker's id, as `errand worker list` shows it.")
+    var id: Int64
+
+    @OptionGroup var reason: Reason
+
+    @Flag(help: "Also of a worker that is alive: it stops its jobs and registers again.")
+    var force = false
+
+    @OptionGroup var output: ActionOutput
+
+    var subject: Subject { .numbered(id, as: "worker_id") }
+
+    func act(on connection: Connection) async throws -> Done {
+        let jobs = try await connection.call(
+            "count(*) from errand.release_worker($1, $2, $3)", [id, reason.text, force], as: Int.self)
+        return Done("released", ": \(jobs == 1 ? "1 job is" : "\(jobs) jobs are") available again")
+    }
+}

@@ -9,6 +9,7 @@ struct ListJobs: ListingCommand {
         discussion: """
             errand job list --state failed --error NoSuchBucket --count 100 --json
             errand job list --kind image_compression --since 2h
+            errand job list --kind image_compression --state failed --count 100000 --csv > failed.csv
 
             Reads the view errand.jobs. TIME (UTC) is when a job is due, was started, or has ended. With millions of ended \
             jobs, --state makes the query faster.
@@ -20,6 +21,9 @@ struct ListJobs: ListingCommand {
         help: "Jobs that were enqueued or have ended since, such as 2h before now, or 2026-11-22T02:00:00Z.",
         transform: Since.init(argument:))
     var since: Since?
+
+    @Option(help: "Jobs that have ended since then.", transform: Since.init(argument:))
+    var endedSince: Since?
 
     @Option(help: "How many at most, 1 to 100000.")
     var count = 20
@@ -47,13 +51,16 @@ struct ListJobs: ListingCommand {
                     $9 is null and $10 is null
                     or finished_at >= coalesce($9, now() + $10 * interval '1 microsecond')
                     or finished_at is null and created_at >= coalesce($9, now() + $10 * interval '1 microsecond'))
+                and (
+                    $11 is null and $12 is null
+                    or finished_at >= coalesce($11, now() + $12 * interval '1 microsecond'))
             order by id desc
             limit $8
             """,
             [
                 filter.queue, filter.kind, filter.state, filter.tag, filter.uniqueKey, filter.limitKey, filter.error,
                 count,
-            ] + Since.parameters(since))
+            ] + Since.parameters(since) + Since.parameters(endedSince))
     }
     var none: String { "no such job exists" }
 

@@ -4,7 +4,7 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     select array_agg(name order by nth)
     from (
         select name, row_number() over (order by likeness desc, abs(length(name) - length(mistyped)), name) as nth
-        from unnest(names) as name
+        from (select distinct unnest(names) as name) as named
         cross join lateral (
             select count(*) * 2.0 / (length(name) + length(mistyped)) as likeness
             from generate_series(1, length(mistyped)) as index
