@@ -49,9 +49,10 @@ private struct FlowStorm {
     private static let group = Hardness.isFull ? 1000 : 100
     private static let batch = Hardness.isFull ? 10_000 : 200
     private static let kills = Hardness.isFull ? 20 : 4
-    private static let settings = Hardness.settings.merging(["ERRAND_QUEUES": "default=20", "ERRAND_LEASE": "4s"]) {
-        _, new in new
-    }
+    /// A short lease also with the full numbers: a chain waits for it after each kill that hits it.
+    private static let settings = [
+        "ERRAND_QUEUES": "default=20", "ERRAND_LEASE": "4s", "ERRAND_HEARTBEAT_INTERVAL": "500ms",
+    ]
 }
 
 // MARK: - Flows
@@ -292,7 +293,7 @@ extension FlowStorm {
     /// Waits until all jobs have succeeded, with what failed retried, and all batches have ended.
     func drain() async throws -> Bool {
         let start = ContinuousClock.now
-        while ContinuousClock.now - start < Hardness.rescue + .seconds(180) {
+        while ContinuousClock.now - start < Hardness.rescue + .seconds(Hardness.isFull ? 900 : 120) {
             try await retry()
             if try await database.becomes(withoutDelays: Self.isDone, within: .seconds(1)) { return true }
         }
