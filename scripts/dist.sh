@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dist.sh: packs the release programs into a tarball and a Debian package, and the Python client into a wheel, checks the
-# package with lintian, and prints the three paths.
+# dist.sh: packs the release programs into a tarball and a Debian package, the Python client into a wheel, and the schema
+# into one SQL file, checks the package with lintian, and prints the paths. SHA256SUMS beside them has their checksums.
 #
 #   dist.sh [FOLDER]     FOLDER has errand and errand-image already; without it, scripts/release.sh builds them
 #
@@ -95,6 +95,9 @@ python3 -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "
 wheel=$out/errand_queue-$version-py3-none-any.whl
 [ -f "$wheel" ] || { echo "dist.sh: clients/python/pyproject.toml has another version than $version" >&2; exit 1; }
 
+"$programs/errand" migrate --print > "$out/errand-$version.sql"
+
 # Errors fail; warnings are shown.
 lintian --fail-on error --tag-display-limit 0 "$package" >&2
-printf '%s\n' "$PWD/$out/$name.tar.gz" "$PWD/$package" "$PWD/$wheel"
+(cd "$out" && sha256sum "$name.tar.gz" "${package##*/}" "${wheel##*/}" "errand-$version.sql" > SHA256SUMS)
+printf '%s\n' "$PWD/$out/$name.tar.gz" "$PWD/$package" "$PWD/$wheel" "$PWD/$out/errand-$version.sql"

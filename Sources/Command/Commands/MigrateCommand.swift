@@ -1,5 +1,7 @@
 import AppSchemas
 import ArgumentParser
+import Cryptography
+import ErrandStorage
 import Postgres
 import Synchronization
 
@@ -12,6 +14,10 @@ struct MigrateCommand: AsyncParsableCommand {
 
             Applies missing migrations, then functions and views whose text has changed. Workers \
             may run meanwhile: a step that doesn't get its lock within 0.5 s is retried. Concurrent runs are safe.
+
+            errand migrate --print > errand.sql
+
+            is the same for a new database, by psql alone: the file begins with the call. Later versions upgrade it.
 
             errand migrate --apps NAME,NAME
 
@@ -35,7 +41,7 @@ struct MigrateCommand: AsyncParsableCommand {
     @Flag(help: "Show applied migrations with their times, and missing ones.")
     var status = false
 
-    @Flag(help: "Print the SQL of all scripts, in order; no database is needed.")
+    @Flag(help: "Print all of it as SQL for psql and a new database, in one transaction; no database is needed.")
     var print = false
 
     @Option(help: "Which cell of several this database is, 0 to 1023. It is set once, before the first job.")
@@ -66,9 +72,8 @@ struct MigrateCommand: AsyncParsableCommand {
     func run() async throws {
         let environment = try Environment.load()
         if print {
-            for script in try environment.migrator(of: chosenApps).scripts {
-                Swift.print("-- \(script.name)\n\(script.sql)")
-            }
+            let migrator = try environment.migrator(of: chosenApps)
+            Swift.print(migrator.script { SHA256.hash(Array($0.utf8)).hex }, terminator: "")
             return
         }
         let cells = try environment.cells()

@@ -53,41 +53,42 @@ extension Migrator {
         if try await connection.query("select to_regclass('errand.migration') is not null").scalar(Bool.self) {
             try await Applied.checkColumns(on: connection)
         }
-        try await connection.script(
-            """
-            set local client_min_messages = warning;
-            create schema if not exists errand;
-            create table if not exists errand.migration (
-                name text not null,
-                sha256 text not null,
-                applied_at timestamptz not null default now(),
-                constraint migration_pkey primary key (name)
-            );
-            comment on table errand.migration is 'The migrations that were applied, with the hash of their text';
-            comment on column errand.migration.name is 'the file''s name without its extension';
-            comment on column errand.migration.sha256 is 'the hash of the text that was applied';
-            comment on column errand.migration.applied_at is 'when it was applied';
-            create table if not exists errand.script (
-                name text not null,
-                sha256 text not null,
-                applied_at timestamptz not null default now(),
-                constraint script_pkey primary key (name)
-            );
-            comment on table errand.script is
-                'The functions, views, roles and seeds that were applied; each is applied again when its text changes';
-            comment on column errand.script.name is 'the file''s path without its extension';
-            comment on column errand.script.sha256 is 'the hash of the text that was applied';
-            comment on column errand.script.applied_at is 'when it was last applied';
-            create table if not exists errand.upgrade (
-                version text not null,
-                oldest_program text not null,
-                started_at timestamptz not null default now(),
-                constraint upgrade_pkey primary key (version)
-            );
-            comment on table errand.upgrade is 'The programs that have migrated this database';
-            comment on column errand.upgrade.version is 'the program''s version';
-            comment on column errand.upgrade.oldest_program is 'the oldest program that can run on its schema';
-            comment on column errand.upgrade.started_at is 'start of its first migration of this database';
-            """)
+        try await connection.script(tables)
     }
+
+    static let tables = """
+        set local client_min_messages = warning;
+        create schema if not exists errand;
+        create table if not exists errand.migration (
+            name text not null,
+            sha256 text not null,
+            applied_at timestamptz not null default now(),
+            constraint migration_pkey primary key (name)
+        );
+        comment on table errand.migration is 'The migrations that were applied, with the hash of their text';
+        comment on column errand.migration.name is 'the file''s name without its extension';
+        comment on column errand.migration.sha256 is 'the hash of the text that was applied';
+        comment on column errand.migration.applied_at is 'when it was applied';
+        create table if not exists errand.script (
+            name text not null,
+            sha256 text not null,
+            applied_at timestamptz not null default now(),
+            constraint script_pkey primary key (name)
+        );
+        comment on table errand.script is
+            'The functions, views, roles and seeds that were applied; each is applied again when its text changes';
+        comment on column errand.script.name is 'the file''s path without its extension';
+        comment on column errand.script.sha256 is 'the hash of the text that was applied';
+        comment on column errand.script.applied_at is 'when it was last applied';
+        create table if not exists errand.upgrade (
+            version text not null,
+            oldest_program text not null,
+            started_at timestamptz not null default now(),
+            constraint upgrade_pkey primary key (version)
+        );
+        comment on table errand.upgrade is 'The programs that have migrated this database';
+        comment on column errand.upgrade.version is 'the program''s version';
+        comment on column errand.upgrade.oldest_program is 'the oldest program that can run on its schema';
+        comment on column errand.upgrade.started_at is 'start of its first migration of this database';
+        """
 }

@@ -72,7 +72,7 @@ extension Migrator {
 
     /// The oldest program that can run with all migrations, according to the heads of migrations that break older
     /// programs.
-    private var oldestProgram: ProgramVersion {
+    var oldestProgram: ProgramVersion {
         let mark = "-- errand: breaks programs before "
         let heads = migrations.flatMap { migration in
             migration.sql.split(separator: "\n").prefix { $0.hasPrefix("--") }.filter { $0.hasPrefix(mark) }

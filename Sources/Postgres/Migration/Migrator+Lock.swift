@@ -4,7 +4,10 @@ extension Migrator {
         _ connection: Connection, _ body: (Transaction) async throws -> T
     ) async throws -> T {
         try await connection.transaction { transaction in
-            try await transaction.execute(Self.settings)
+            try await transaction.execute(
+                Statement(
+                    "select pg_catalog.set_config(name, value, true) from unnest($1, $2) as setting(name, value)",
+                    [Self.settings.map(\.0), Self.settings.map(\.1)]))
             // Only the table's owner may take this lock; an advisory lock could be held by any role that may connect.
             // If two runs both find no table, the second one to create it is repeated.
             let exists = try await connection.query("select to_regclass('errand.migration') is not null")
@@ -18,14 +21,10 @@ extension Migrator {
     /// A migration may take long, and it waits for another run to end. Its scripts name their schemas, so that it never
     /// calls, with its rights, what others have in a schema of the search path. Behind a pooler a connection's own
     /// settings may be missing.
-    private static let settings: Statement = """
-        select pg_catalog.set_config(name, value, true)
-        from (
-            values
-                ('statement_timeout', '0'), ('search_path', 'pg_catalog, pg_temp'),
-                ('standard_conforming_strings', 'on'), ('plpgsql.extra_errors', 'none')
-            ) as setting (name, value)
-        """
+    static let settings = [
+        ("statement_timeout", "0"), ("search_path", "pg_catalog, pg_temp"), ("standard_conforming_strings", "on"),
+        ("plpgsql.extra_errors", "none"),
+    ]
 
     func lock(_ connection: Connection) async throws(PostgresError) {
         try await connection.execute(

@@ -14,6 +14,15 @@ extension Migrator {
             hint: "make a database with: create database … encoding 'UTF8' template template0")
     }
 
+    /// The schemas that a migration creates.
+    static func schemas(of migration: Script) -> [(name: String, mayBeThere: Bool)] {
+        // A literal within the loop would be compiled for each line.
+        let creation = /create schema (if not exists )?(\w+);/
+        return migration.sql.split(separator: "\n").compactMap { line in
+            line.wholeMatch(of: creation).map { (String($0.2), $0.1 != nil) }
+        }
+    }
+
     static let makeRoom = "give Errand a database of its own, or rename that schema: alter schema … rename to …"
 
     /// Refuses a database that already has one of the schemas: a run would stop half way.
@@ -22,12 +31,9 @@ extension Migrator {
     func checkSchemas(_ applied: Applied, on connection: Connection) async throws {
         var mustBeNew: [String] = []
         var mayBeEmpty: [String] = []
-        // A literal within the loop would be compiled for each line.
-        let creation = /create schema (if not exists )?(\w+);/
         for migration in migrations where applied.migrations[migration.name] == nil {
-            for line in migration.sql.split(separator: "\n") {
-                guard let found = line.wholeMatch(of: creation) else { continue }
-                if found.1 == nil { mustBeNew.append(String(found.2)) } else { mayBeEmpty.append(String(found.2)) }
+            for schema in Self.schemas(of: migration) {
+                if schema.mayBeThere { mayBeEmpty.append(schema.name) } else { mustBeNew.append(schema.name) }
             }
         }
         let taken = try await connection.query(

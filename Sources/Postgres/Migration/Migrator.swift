@@ -120,10 +120,13 @@ extension Migrator {
         try await recordUpgrade(in: transaction)
     }
 
+    /// The first line of a migration outside of a transaction.
+    static let runsAlone = "-- errand: no-transaction"
+
     private func apply(
         _ migration: Script, on connection: Connection, hashes: [String: String]
     ) async throws -> Bool {
-        let runsAlone = migration.sql.hasPrefix("-- errand: no-transaction")
+        let runsAlone = migration.sql.hasPrefix(Self.runsAlone)
         let isDue = try await locked(connection) { transaction in
             let applied = try await readApplied(on: connection, hashes: hashes)
             guard applied.migrations[migration.name] == nil else { return false }

@@ -195,12 +195,22 @@ import Testing
         }
     }
 
-    @Test("--print needs no database, and only one of these options is allowed")
+    @Test("--print needs no database: its SQL makes a new one that a run finds up to date, and refuses others")
     func print() async throws {
-        let program = try await Program.run(["migrate", "--print"])
+        let program = try await Program.run(["migrate", "--print", "--apps", "all"])
         #expect(program.code == 0)
-        #expect(program.output.hasPrefix("-- 0001_queue\n"))
-        #expect(program.output.contains("create or replace view errand.queues as"))
+        try await withAppDatabase { database, configuration in
+            let refused = await #expect(throws: PostgresError.self) {
+                try await database.withConnection { try await $0.script(program.output) }
+            }
+            #expect(refused?.detail.contains("the database has already: schema ") == true, "\(refused as Any)")
+            try await database.dropSchemas()
+            try await database.withConnection { try await $0.script(program.output) }
+            let again = try await Program.run(["migrate"], settings: reaching(configuration))
+            #expect(again.output == "up to date\n", "\(again.output)")
+            #expect(
+                try await database.query("select state from errand.enqueue('noop')").scalar(String.self) == "available")
+        }
         #expect(try await Program.run(["migrate", "--print", "--status"]).code == 64)
     }
 }
