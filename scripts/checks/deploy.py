@@ -1,9 +1,10 @@
 """Checks that deploy/ and the Procfile name only commands and settings of the program.
 
-    python3 scripts/checks/deploy.py ERRAND COMPOSE
+    python3 scripts/checks/deploy.py ERRAND COMPOSE MANIFESTS
 
-ERRAND is the program, and COMPOSE is the output of `docker-compose config` for deploy/compose/compose.yaml. Prints
-`file: problem` for each finding. The exit code is 1 if there is one.
+ERRAND is the program. COMPOSE is the output of `docker-compose config` for deploy/compose/compose.yaml. MANIFESTS is a
+folder with what kustomize makes of deploy/kubernetes. Prints `file: problem` for each finding. The exit code is 1 if
+there is one.
 """
 
 import json
@@ -16,10 +17,11 @@ from pathlib import Path
 
 import yaml
 
-ERRAND, COMPOSE = sys.argv[1:3]
+ERRAND, COMPOSE, MANIFESTS = sys.argv[1:4]
 UNITS = sorted(Path("deploy/systemd").rglob("*.service")) + sorted(Path("deploy/systemd").rglob("*.conf"))
 README = Path("deploy/README.md")
 KUBERNETES = Path("docs/deploy/kubernetes.md")
+RULES = Path("deploy/prometheus/errand.rules.yaml")
 ROUTES = Path("Sources/Web/Web.swift").read_text()
 IMAGE_USER = int(re.search(r"^USER (\d+):", Path("deploy/container/Containerfile").read_text(), re.MULTILINE)[1])
 
@@ -169,10 +171,10 @@ def container():
 
 
 def manifests():
-    """Each object of deploy/kubernetes with its file."""
-    for path in sorted(Path("deploy/kubernetes").glob("*.yaml")):
-        for thing in yaml.safe_load_all(path.read_text()):
-            yield path, thing
+    """Each object of the example, its Secrets and its alert rules, with a name for it."""
+    for name in ("example", "secrets.example", "rules"):
+        for thing in yaml.safe_load_all(Path(MANIFESTS, f"{name}.yaml").read_text()):
+            yield f"deploy/kubernetes: {thing['kind']} {thing['metadata']['name']}", thing
 
 
 def missing(path, what, thing, wanted):
@@ -189,8 +191,9 @@ def pod(path, template, secrets):
     words = container["args"]
     yield from commands(path, [words])
     yield from stops(path, words, str(spec.get("terminationGracePeriodSeconds", 30)))
-    if container["image"] != f"errand:{VERSION}":
-        yield f"{path}: expected the image errand:{VERSION}, got {container['image']}"
+    # The example replaces the name alone.
+    if container["image"] != f"registry.internal/errand:{VERSION}":
+        yield f"{path}: expected the image registry.internal/errand:{VERSION}, got {container['image']}"
     own = {line["name"]: line.get("value") for line in container.get("env", [])}
     for source in container.get("envFrom", []):
         name = source["secretRef"]["name"]
@@ -220,34 +223,23 @@ def pod(path, template, secrets):
                 yield f"{path}: the program serves no {route}"
 
 
-def fields(path, what, thing, required, optional=()):
-    """The fields of an object whose schema isn't at hand."""
-    for field in set(required) - set(thing):
-        yield f"{path}: {what} lacks {field}"
-    for field in set(thing) - set(required) - set(optional):
-        yield f"{path}: {what} has no field {field}"
-
-
 def scaling(path, thing, deployments, secrets, authentications):
-    """KEDA's objects, field by field: its schemas are in no package."""
+    """KEDA scales the workers by the manual's query, with a user that a Secret has."""
     spec = thing["spec"]
     if thing["kind"] == "TriggerAuthentication":
-        yield from fields(path, "TriggerAuthentication", spec, ["secretTargetRef"])
         for line in spec["secretTargetRef"]:
-            yield from fields(path, "secretTargetRef", line, ["parameter", "name", "key"])
             if line["parameter"] != "connection" or line["key"] not in secrets.get(line["name"], {}):
                 yield f"{path}: no Secret has {line}"
         return
-    yield from fields(path, "ScaledObject", spec, ["scaleTargetRef", "minReplicaCount", "maxReplicaCount", "triggers"],
-                      ["pollingInterval", "cooldownPeriod"])
     if spec["scaleTargetRef"] != {"name": "errand-worker"} or "errand-worker" not in deployments:
         yield f"{path}: scales {spec['scaleTargetRef']}"
     if not 1 <= spec["minReplicaCount"] <= spec["maxReplicaCount"]:
         yield f"{path}: from {spec['minReplicaCount']} to {spec['maxReplicaCount']} pods"
     for trigger in spec["triggers"]:
-        yield from fields(path, "trigger", trigger, ["type", "metadata", "authenticationRef"], ["metricType", "name"])
         metadata = trigger["metadata"]
-        yield from fields(path, "metadata", metadata, ["query", "targetQueryValue"], ["activationTargetQueryValue"])
+        # The schema takes any name here.
+        if set(metadata) != {"query", "targetQueryValue"}:
+            yield f"{path}: the trigger has {sorted(metadata)}"
         if trigger["type"] != "postgresql" or trigger["authenticationRef"] != {"name": authentications[0]}:
             yield f"{path}: a trigger {trigger['type']} with {trigger['authenticationRef']}"
         if not all(isinstance(value, str) for value in metadata.values()):
@@ -261,35 +253,86 @@ def scaling(path, thing, deployments, secrets, authentications):
             yield f"{path}: {KUBERNETES} has another query"
 
 
+def selected(selector, labels):
+    """Whether a selector of labels selects an object with these."""
+    return (selector.get("matchLabels", {}).items() <= labels.items()
+            and all(part["operator"] == "In" and labels.get(part["key"]) in part["values"]
+                    for part in selector.get("matchExpressions", [])))
+
+
+def monitored(path, thing, pods):
+    """The scraped port is one of the pods', and the job is the one that the alert rules name."""
+    spec = thing["spec"]
+    for endpoint in spec["podMetricsEndpoints"]:
+        if endpoint["path"] != "/metrics" or f'router.get("{endpoint["path"][1:]}")' not in ROUTES:
+            yield f"{path}: the program serves no {endpoint['path']}"
+        for pod in pods:
+            if selected(spec["selector"], pod["metadata"]["labels"]):
+                job, (container,) = pod["metadata"]["labels"].get(spec["jobLabel"]), pod["spec"]["containers"]
+                if endpoint["port"] not in [port["name"] for port in container["ports"]]:
+                    yield f"{path}: no port of {container['name']} is called {endpoint['port']}"
+                if f'job="{job}"' not in RULES.read_text():
+                    yield f"{path}: the rules have no job {job}"
+
+
 def kubernetes():
     things = list(manifests())
     of = lambda kind: {thing["metadata"]["name"]: (path, thing) for path, thing in things if thing["kind"] == kind}
     secrets = {name: thing["stringData"] for name, (_, thing) in of("Secret").items()}
-    deployments, started = of("Deployment"), set()
+    deployments, started, pods, services = of("Deployment"), set(), [], []
     for name, values in secrets.items():
         for key in set(values) - KNOWN:
             yield f"deploy/kubernetes: the Secret {name} sets {key}, which is not a setting"
-    labels = []
+    for path, thing in things:
+        if thing["kind"] in ("Secret", "PrometheusRule"):
+            continue
+        # What docs/deploy/kubernetes.md applies by the labels: first the Jobs, then the rest.
+        wanted = "errand-setup" if thing["kind"] == "Job" else "errand"
+        yield from missing(path, "labels", thing["metadata"].get("labels"), {"app.kubernetes.io/name": wanted})
+        yield from missing(path, "metadata", thing["metadata"], {"namespace": "errand"})
     for path, thing in [*deployments.values(), *of("Job").values()]:
         template = thing["spec"]["template"]
+        pods.append(template)
         started.add(template["spec"]["containers"][0]["args"][0])
         yield from pod(path, template, secrets)
         if thing["kind"] == "Deployment":
-            labels.append(template["metadata"]["labels"])
-            if thing["spec"]["selector"]["matchLabels"] != labels[-1]:
+            services.append(template)
+            if thing["spec"]["selector"]["matchLabels"] != template["metadata"]["labels"]:
                 yield f"{path}: its selector is not its pods' labels"
-    for path, thing in [*of("Service").values(), *of("PodDisruptionBudget").values(), *of("NetworkPolicy").values()]:
-        selector = thing["spec"].get("selector") or thing["spec"]["podSelector"]
-        selector = selector.get("matchLabels", selector)
-        if not any(selector.items() <= own.items() for own in labels):
-            yield f"{path}: {thing['kind']} {thing['metadata']['name']} selects no pod"
+    for kind, at, candidates in [("Service", "selector", services), ("PodDisruptionBudget", "selector", services),
+                                 ("NetworkPolicy", "podSelector", pods), ("PodMonitor", "selector", services)]:
+        for path, thing in of(kind).values():
+            selector = thing["spec"][at]
+            selector = selector if kind != "Service" else {"matchLabels": selector}
+            if not any(selected(selector, template["metadata"]["labels"]) for template in candidates):
+                yield f"{path}: selects no pod"
+    yield from policies([thing["spec"] for _, thing in of("NetworkPolicy").values()], pods)
+    for path, thing in of("PodMonitor").values():
+        yield from monitored(path, thing, services)
     if {name for name, (_, thing) in of("PodDisruptionBudget").items()} != set(deployments):
-        yield f"deploy/kubernetes: not each Deployment has a PodDisruptionBudget of its name"
+        yield "deploy/kubernetes: not each Deployment has a PodDisruptionBudget of its name"
     if started != processes() | {"migrate", "storage"}:
         yield f"deploy/kubernetes: starts {sorted(started)}, the Procfile {sorted(processes())}"
     for path, thing in things:
         if thing["apiVersion"].startswith("keda.sh/"):
             yield from scaling(path, thing, deployments, secrets, list(of("TriggerAuthentication")))
+    rules, = of("PrometheusRule").values()
+    flat = json.dumps(yaml.safe_load(RULES.read_text())["groups"]).replace("docs/runbook.md", "https://docs.internal/runbook.html")
+    if json.dumps(rules[1]["spec"]["groups"]) != flat:
+        yield f"{rules[0]}: has other rules than {RULES}"
+
+
+def policies(specs, pods):
+    """Each pod may ask for names and reach PostgreSQL; only those that use the store or the network may do more."""
+    for template in pods:
+        labels, ports = template["metadata"]["labels"], set()
+        for spec in specs:
+            if selected(spec["podSelector"], labels):
+                ports |= {port["port"] for rule in spec["egress"] for port in rule["ports"]}
+        component = labels["app.kubernetes.io/component"]
+        wanted = {53, 5432} | ({443} if component in ("worker", "storage") else set())
+        if ports != wanted:
+            yield f"deploy/kubernetes: pods of {component} reach the ports {sorted(ports)}, expected {sorted(wanted)}"
 
 
 def manual():

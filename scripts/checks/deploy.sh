@@ -31,18 +31,28 @@ for unit in deploy/systemd/*.{service,target}; do
     esac
 done
 
-# The schemas of Kubernetes, from PyPI once. They have none of KEDA's: deploy.py knows its fields.
+# The schemas of Kubernetes, KEDA and the Prometheus Operator, from PyPI once.
 venv=$PWD/.errand/kubernetes
-requirement=kubernetes-validate==1.37.0
-if [ "$(cat "$venv/requirement" 2> /dev/null)" != "$requirement" ]; then
+requirements="kubernetes-validate==1.37.0 cloudcoil-models-keda==2.16.1.0 cloudcoil-models-prometheus-operator==0.80.1.0"
+if [ "$(cat "$venv/requirements" 2> /dev/null)" != "$requirements" ]; then
     rm -rf "$venv"
     /usr/bin/python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check "$requirement"
-    echo "$requirement" > "$venv/requirement"
+    # shellcheck disable=SC2086
+    "$venv/bin/pip" install --quiet --disable-pip-version-check $requirements
+    echo "$requirements" > "$venv/requirements"
 fi
-said=$("$venv/bin/kubernetes-validate" --strict --quiet deploy/kubernetes/*.yaml 2>&1) || said+=" (it ends with $?)"
-said=$(grep -v '^WARN .* api version keda\.sh/' <<< "$said" || true)
+# Rendered as `kubectl apply --kustomize` does, with the alert rules: what is used of it, and all of it.
+manifests=$work/kubernetes
+mkdir -p "$manifests"
+for folder in base example; do
+    scripts/kubectl.sh kustomize "deploy/kubernetes/$folder" > "$manifests/$folder.yaml" || failed=1
+done
+cp deploy/kubernetes/secrets.example.yaml "$manifests/"
+deploy/prometheus/rules.sh --kubernetes https://docs.internal/runbook.html > "$manifests/rules.yaml"
+said=$("$venv/bin/kubernetes-validate" --strict --quiet "$manifests"/*.yaml 2>&1) || said+=" (it ends with $?)"
+said=$(grep -v '^WARN .* api version \(keda\.sh\|monitoring\.coreos\.com\)/' <<< "$said" || true)
 [ -z "$said" ] || { echo "kubernetes-validate: $said"; failed=1; }
+"$venv/bin/python" scripts/checks/models.py "$manifests"/*.yaml || failed=1
 
 # Compose requires the files of the secrets to exist.
 mkdir -p "$work/deploy/compose"
@@ -50,7 +60,7 @@ cp deploy/compose/compose.yaml "$work/deploy/compose/"
 touch "$work/deploy/compose/"{database,migrate,worker,web}.env
 # Debian's own Python: only it can import the package python3-yaml.
 if (cd "$work/deploy/compose" && docker-compose config > "$work/compose.yaml" 2> "$work/said"); then
-    /usr/bin/python3 scripts/checks/deploy.py "$errand" "$work/compose.yaml" || failed=1
+    /usr/bin/python3 scripts/checks/deploy.py "$errand" "$work/compose.yaml" "$manifests" || failed=1
 else
     cat "$work/said"
     failed=1
