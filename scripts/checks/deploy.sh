@@ -53,14 +53,15 @@ said=$("$venv/bin/kubernetes-validate" --strict --quiet "$manifests"/*.yaml 2>&1
 said=$(grep -v '^WARN .* api version \(keda\.sh\|monitoring\.coreos\.com\)/' <<< "$said" || true)
 [ -z "$said" ] || { echo "kubernetes-validate: $said"; failed=1; }
 "$venv/bin/python" scripts/checks/models.py "$manifests"/*.yaml || failed=1
+# Debian's own Python: only it can import the package python3-yaml.
+/usr/bin/python3 scripts/checks/kubernetes.py "$manifests" || failed=1
 
 # Compose requires the files of the secrets to exist.
 mkdir -p "$work/deploy/compose"
 cp deploy/compose/compose.yaml "$work/deploy/compose/"
 touch "$work/deploy/compose/"{database,migrate,worker,web}.env
-# Debian's own Python: only it can import the package python3-yaml.
 if (cd "$work/deploy/compose" && docker-compose config > "$work/compose.yaml" 2> "$work/said"); then
-    /usr/bin/python3 scripts/checks/deploy.py "$errand" "$work/compose.yaml" "$manifests" || failed=1
+    /usr/bin/python3 scripts/checks/deploy.py "$work/compose.yaml" "$manifests/base.yaml" || failed=1
 else
     cat "$work/said"
     failed=1
