@@ -34,7 +34,8 @@ run() {
     case $1 in
         layout) swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples Benchmarks jobs sql ;;
         comments | twice | interface | jobcolumns) scripts/checks/schema.sh "$1" ;;
-        monitoring) python3 scripts/checks/monitoring.py ;;
+        # Debian's own Python: only it can import the package python3-yaml.
+        monitoring) /usr/bin/python3 scripts/checks/monitoring.py ;;
         logs) python3 scripts/checks/logs.py ;;
         peers) python3 -m unittest discover --start-directory Benchmarks/Peers ;;
         released) scripts/released.sh check ;;

@@ -5,7 +5,7 @@ clean to `promtool check metrics`, or if a query of the dashboard fails or has n
 """
 
 import json
-
+import re
 import shutil
 import subprocess
 import sys
@@ -72,7 +72,7 @@ def silent_panels(prometheus):
     board = json.loads(Path("deploy/grafana/errand.json").read_text())
     for panel in board["panels"]:
         for target in panel.get("targets", []):
-            query = target["expr"].replace("$__rate_interval", "1m").replace("$queue", ".*").replace("$cell", ".*")
+            query = re.sub(r'"\$\w+"', '".*"', target["expr"].replace("$__rate_interval", "1m"))
             found = prometheus.api("query", query=query)["result"]
             if not found and panel["title"] not in SILENT:
                 yield f"{panel['title']}: no series of {query}"

@@ -122,7 +122,7 @@ def monitored(path, thing, pods):
                 job, (container,) = pod["metadata"]["labels"].get(spec["jobLabel"]), pod["spec"]["containers"]
                 if endpoint["port"] not in [port["name"] for port in container["ports"]]:
                     yield f"{path}: no port of {container['name']} is called {endpoint['port']}"
-                if f'job="{job}"' not in RULES.read_text():
+                if not all(re.fullmatch(rule, job) for rule in re.findall(r'job=~"(.*?)"', RULES.read_text())):
                     yield f"{path}: the rules have no job {job}"
 
 
