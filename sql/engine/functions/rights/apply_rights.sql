@@ -1,10 +1,16 @@
 -- apply_rights: creates the missing roles, and grants and revokes rights until they are those of
 -- errand_internal.rights. Correct rights are left alone, and so are rights of other roles. Returns a row for each thing
 -- that the caller may not do.
+--
+-- The objects go to errand_owner, so the caller has to be a member. From PostgreSQL 16 on, who creates a role may grant
+-- it, also to itself, but may not become it until then. Before, who may create roles may grant each but a superuser's.
 create or replace function errand_internal.apply_rights() returns setof text
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     roles constant text[] := '{errand_owner,errand_worker,errand_enqueuer,errand_ops,errand_monitor}';
+    -- Before PostgreSQL 16 a member may always become the role.
+    privilege constant text :=
+        case when current_setting('server_version_num')::int < 160000 then 'member' else 'set' end;
     role text;
     statement text;
 begin
@@ -26,7 +32,15 @@ begin
         execute statement;
     end loop;
     if to_regrole('errand_owner') is not null then
-        if pg_has_role(current_user, 'errand_owner', 'member') then
+        if not pg_has_role(current_user, 'errand_owner', privilege) then
+            begin
+                grant errand_owner to current_user;
+            exception
+                when insufficient_privilege or unique_violation then
+                    null;               -- not allowed, or another database's migration was faster
+            end;
+        end if;
+        if pg_has_role(current_user, 'errand_owner', privilege) then
             for statement in select change from errand_internal.foreign_objects() as change loop
                 execute statement;
             end loop;
