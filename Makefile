@@ -1,7 +1,7 @@
 # Each target installs what it lacks through apt, and says so; where nothing is missing, it says nothing.
 
 .DEFAULT_GOAL := help
-.PHONY: help build run ci test test-clients test-pooled test-previous test-web test-alerts test-traces \
+.PHONY: help build run ci test test-clients test-pooled test-managed test-previous test-web test-alerts test-traces \
 	bench questions swarm cells faults failover docs checks dist dist-test release format clean
 
 help:    ## this list
@@ -24,6 +24,9 @@ test-clients: ## runs workers in Python, Node.js and Go, which pull jobs by SQL,
 
 test-pooled: ## runs the tests that depend on sessions again, behind PgBouncer in transaction mode
 	@scripts/test-pooled.sh $(if $(FILTER),--filter '$(FILTER)')
+
+test-managed: ## migrates and runs jobs by a login without superuser, as managed servers have it; VERSIONS="15 18"
+	@scripts/test-managed.sh $(VERSIONS)
 
 test-previous: ## runs the last released program beside this one, on one database, under load
 	@scripts/test-previous.sh

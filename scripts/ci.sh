@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 . scripts/environment.sh
 
 if [ -z "${ERRAND_TEST_S3_MOTO:-}" ]; then
-    scripts/need.sh build database demo test s3 checks deploy clients || exit
+    scripts/need.sh build database demo test s3 checks deploy clients managed || exit
     export ERRAND_TEST_BEGAN=$((EPOCHSECONDS - SECONDS))
     exec scripts/cluster.sh with --no-sync .errand/test scripts/s3.sh with .errand/s3 scripts/ci.sh "$@"
 fi
@@ -51,6 +51,7 @@ stage text scripts/checks.sh text
 stage build scripts/build.sh debug --build-tests
 stage previous scripts/test-previous.sh
 stage clients scripts/test-clients.sh
+stage managed scripts/test-managed.sh 18
 stage pooled scripts/test-pooled.sh
 stage checks scripts/checks.sh built
 stage test scripts/test.sh

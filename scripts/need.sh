@@ -10,6 +10,7 @@
 #   bench      installers of the benchmark's other queues, a compiler of its C baseline, photos, and tools for them
 #   checks     interpreters of the checks
 #   deploy     readers of the units, the manifests and the Compose file of a deployment
+#   managed    a pooler with TLS, and an installer of other versions of PostgreSQL
 #   failover   PostgreSQL's failover: Patroni, etcd and HAProxy, and tools for their networks
 #   clients    Python, Node.js and Go, for workers that pull jobs by SQL
 #   web        a browser, and what drives it
@@ -36,6 +37,7 @@ for group in "$@"; do
         demo) packages+=(mate-backgrounds) ;;
         checks) packages+=(python3 git) ;;
         deploy) packages+=(systemd docker-compose python3 python3-venv python3-yaml) ;;
+        managed) packages+=(pgbouncer openssl python3 python3-venv) ;;
         failover)
             packages+=(patroni etcd-server haproxy python3-etcd python3-psycopg2 python3-dnspython iproute2 nftables) ;;
         dist)
