@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 text=(
     layout imports folders layers environment ctypes tests jobs words replies columns objects internal length links snippets peers
-    logs monitoring released)
+    logs monitoring peernames released)
 built=(benchmarks comments twice interface jobcolumns deploy examples package docc variables checkout)
 names=()
 [ $# -gt 0 ] || set -- text built
@@ -36,7 +36,7 @@ run() {
         comments | twice | interface | jobcolumns) scripts/checks/schema.sh "$1" ;;
         # Debian's own Python: only it can import the package python3-yaml.
         monitoring) /usr/bin/python3 scripts/checks/monitoring.py ;;
-        logs) python3 scripts/checks/logs.py ;;
+        logs | peernames) python3 "scripts/checks/$1.py" ;;
         peers) python3 -m unittest discover --start-directory Benchmarks/Peers ;;
         released) scripts/released.sh check ;;
         *) if [ -x "scripts/checks/$1.sh" ]; then "scripts/checks/$1.sh"; else python3 scripts/checks/source.py "$1"; fi ;;
