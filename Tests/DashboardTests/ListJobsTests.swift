@@ -131,6 +131,61 @@ import Testing
         }
     }
 
+    @Test("jobs of a batch are found by their ids, page after page, in each state, and by other filters beside it")
+    func byBatch() async throws {
+        try await withTestDatabase { database, _ in
+            _ = try await Self.fill(database)
+            try await database.execute("insert into errand.batch (id, owner, name) values (7, 'postgres', 'seven')")
+            // Ranges with a gap, in which there are jobs of others.
+            try await database.execute(
+                "insert into errand.batch_jobs (batch_id, last_id, first_id) values (7, 40, 21), (7, 41, 41), (7, 70, 45)"
+            )
+            for table in ["job", "failed", "history"] {
+                try await database.execute(
+                    Statement(
+                        """
+                        update errand.\(table) set options = '{"batch": 7}'
+                        where id between 21 and 41 or id between 45 and 70
+                        """))
+            }
+            try await database.execute(
+                """
+                insert into errand.batch_failure (batch_id, job_id, state)
+                select 7, id, 'failed' from errand.failed where options ? 'batch'
+                union all
+                select 7, id, 'cancelled' from errand.history where options ? 'batch' and state = 'cancelled'
+                """)
+            let members = Array(21...41) + Array(45...70)
+            for (state, remainder) in [(nil, nil), ("available", 0), ("failed", 1), ("cancelled", 2), ("succeeded", 3)]
+            {
+                let more = state.map { ", 'state', '\($0)'" } ?? ""
+                let expected = members.filter { remainder == nil || $0 % 4 == remainder }.sorted(by: >)
+                for (most, read) in [(3, 4), (5, 20), (50, 1000)] {
+                    let filter = "jsonb_build_object('batch', '7'\(more))"
+                    let seen = try await Self.all(filter, most, read, in: database)
+                    #expect(seen.ids == expected, "\(state ?? "any") \(most) of \(read)")
+                }
+            }
+            let tagged = try await Self.all("'{\"batch\": \"7\", \"tag\": \"third\"}'", 5, 10, in: database)
+            #expect(tagged.ids == members.filter { $0.isMultiple(of: 3) }.sorted(by: >))
+            for (call, ids) in [
+                ("discard_where('{\"batch\": \"7\"}', 'x')", members.filter { $0 % 4 == 1 }),
+                ("cancel_where('{\"batch\": \"7\"}', 'x')", members.filter { $0 % 4 == 0 }),
+                ("cancel_where('{\"batch\": \"8\"}', 'x')", []),
+            ] {
+                let found = try await database.query(
+                    Statement("select coalesce(array_agg(job_id order by job_id), '{}') from errand.\(call)"))
+                #expect(try found.scalar([Int64].self) == ids.map { Int64($0) }, "\(call)")
+            }
+            for text in ["x", "-1", "1e3", ""] {
+                await #expect(throws: PostgresError.self, "\(text)") {
+                    try await database.query(
+                        Statement("select errand.list_jobs(jsonb_build_object('batch', $1::text))", [text]))
+                }
+            }
+        }
+    }
+
     @Test("masks hide what looks secret at any depth, and an edit keeps what it left masked")
     func masks() async throws {
         try await withTestDatabase { database, _ in

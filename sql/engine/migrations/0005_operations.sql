@@ -82,7 +82,8 @@ create type errand.job_choice as (
     created_after timestamptz,
     created_before timestamptz,
     ended_after timestamptz,
-    ended_before timestamptz
+    ended_before timestamptz,
+    batch bigint
 );
 comment on type errand.job_choice is 'The keys of a filter, as errand.cancel_where and its siblings take it';
 comment on column errand.job_choice.queue is 'jobs of this queue';
@@ -97,6 +98,7 @@ comment on column errand.job_choice.created_after is 'jobs enqueued at or after 
 comment on column errand.job_choice.created_before is 'jobs enqueued before this time';
 comment on column errand.job_choice.ended_after is 'jobs that ended at or after this time';
 comment on column errand.job_choice.ended_before is 'jobs that ended before this time';
+comment on column errand.job_choice.batch is 'jobs of this batch';
 
 create table errand.bulk (
     id bigint generated always as identity,

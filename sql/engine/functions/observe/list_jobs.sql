@@ -8,10 +8,10 @@
 -- created_before begins 1,000 ids above that time: a job whose transaction began long before it may be missing. error
 -- and fingerprint match nothing for errand_monitor, which reads no errors.
 --
--- unique_key, tag and fingerprint are found by their indexes, unless over a million jobs match. Otherwise a call reads
--- at most max_read rows of each table, so it takes milliseconds, however many jobs there are and however few match. The
--- result is an object: jobs, an array of at most max_jobs (1 to 1,000); before, the argument of the next call, null at
--- the end; and read_back_to, the creation time down to which all jobs were read, null if it read all.
+-- unique_key, tag, fingerprint and batch are found by their indexes, unless over a million jobs match. Otherwise a
+-- call reads at most max_read rows of each table, so it takes milliseconds, however many jobs there are and however few
+-- match. The result is an object: jobs, an array of at most max_jobs (1 to 1,000); before, the argument of the next
+-- call, null at the end; and read_back_to, the creation time down to which all jobs were read, null if it read all.
 -- errand: for ops, monitor
 -- errand: topic find
 create or replace function errand.list_jobs(
@@ -58,7 +58,8 @@ begin
             select
                 id, queue, kind, state, priority, attempt, max_attempts, created_at, run_at, started_at,
                 null::timestamptz as finished_at, unique_key, limit_key, tags,
-                case when sees then attempts -> -1 ->> 'error' end as error, null::text as fingerprint, parked_for
+                case when sees then attempts -> -1 ->> 'error' end as error, null::text as fingerprint, parked_for,
+                options ->> 'batch' as batch
             from errand.job
             where (upper is null or id < upper)
                 and (matches is null or id = any (array(select unnest(matches[1:rows_read]))))
@@ -71,7 +72,7 @@ begin
             select
                 id, queue, kind, state, priority, attempt, max_attempts, created_at, run_at, started_at,
                 null::timestamptz, unique_key, limit_key, tags,
-                case when sees then attempts -> -1 ->> 'error' end, null::text, parked_for
+                case when sees then attempts -> -1 ->> 'error' end, null::text, parked_for, options ->> 'batch'
             from errand.job
             where choice.state = 'running' and (upper is null or id < upper)
                 and id = any (array(select unnest(job_ids) from errand.claim))
@@ -82,7 +83,7 @@ begin
             select
                 id, queue, kind, 'failed', priority, attempt, max_attempts, created_at, run_at, started_at,
                 finished_at, unique_key, limit_key, tags, case when sees then error end,
-                case when sees then fingerprint end, null::text
+                case when sees then fingerprint end, null::text, options ->> 'batch'
             from errand.failed
             where (upper is null or id < upper)
                 and (matches is null or id = any (array(select unnest(matches[1:rows_read]))))
@@ -93,7 +94,7 @@ begin
         ended as materialized (
             select
                 id, queue, kind, state, priority, attempt, max_attempts, created_at, run_at, started_at,
-                finished_at, unique_key, limit_key, tags, reason, null::text, null::text
+                finished_at, unique_key, limit_key, tags, reason, null::text, null::text, options ->> 'batch'
             from errand.history
             where (upper is null or id < upper)
                 and (matches is null or id = any (array(select unnest(matches[1:rows_read]))))
@@ -139,6 +140,7 @@ begin
                 and (choice.created_before is null or found.created_at < choice.created_before)
                 and (choice.ended_after is null or found.finished_at >= choice.ended_after)
                 and (choice.ended_before is null or found.finished_at < choice.ended_before)
+                and (choice.batch is null or found.batch = choice.batch::text)
             order by found.id desc
             limit max_jobs + 1
         ),
@@ -148,7 +150,7 @@ begin
         select
             coalesce(
                 jsonb_agg(
-                    to_jsonb(numbered) - '{nth,fingerprint,parked_for}'::text[]
+                    to_jsonb(numbered) - '{nth,fingerprint,parked_for,batch}'::text[]
                         || jsonb_build_object(
                             'error', left(numbered.error, 300),
                             'waiting_for', errand_internal.waiting_for(numbered.parked_for))

@@ -21,6 +21,13 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('job.created_at >= ' || quote_literal(choice.created_after)),
             ('job.created_at < ' || quote_literal(choice.created_before)),
             (ended_at || ' >= ' || quote_literal(choice.ended_after)),
-            (ended_at || ' < ' || quote_literal(choice.ended_before))
+            (ended_at || ' < ' || quote_literal(choice.ended_before)),
+            ('job.options ->> ''batch'' = ' || quote_literal(choice.batch)),
+            -- Its jobs are found by their ids.
+            ((
+                select format('job.id between %s and %s', min(first_id), max(last_id))
+                from errand.batch_jobs
+                where batch_id = choice.batch
+                having count(*) > 0))
     ) as given(condition)
 $$;

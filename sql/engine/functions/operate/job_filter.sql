@@ -2,7 +2,7 @@
 --
 --   {"queue": "images", "kind": "image_compression", "state": "failed", "tag": "import", "unique_key": "photo/17",
 --    "limit_key": "tenant/4", "error": "bucket", "fingerprint": "photo #: no bucket", "created_after": "2026-03-01",
---    "created_before": "2026-03-02T12:00Z", "ended_after": "2026-03-01", "ended_before": "2026-03-02"}
+--    "created_before": "2026-03-02T12:00Z", "ended_after": "2026-03-01", "ended_before": "2026-03-02", "batch": "4711"}
 --
 -- A job must match all keys. error is a part of the last error's text, and fingerprint what errand_internal.fingerprint
 -- returns for it; times are any that PostgreSQL reads. Raises ER422 for another key, for a value of another type, and
@@ -31,6 +31,10 @@ begin
                 action, array_to_string(allowed, ', '), quote_literal(left(entry.key, 100)) using errcode = 'ER422';
         elsif jsonb_typeof(entry.value) <> 'string' then
             raise exception '%: filter.%: expected a string, got %', action, entry.key, left(entry.value::text, 100)
+                using errcode = 'ER422';
+        elsif entry.key = 'batch' and entry.value #>> '{}' !~ '^[0-9]{1,18}$' then
+            raise exception '%: filter.batch: expected the id of a batch, got %', action,
+                left(entry.value::text, 100)
                 using errcode = 'ER422';
         end if;
     end loop;
