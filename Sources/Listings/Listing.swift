@@ -43,7 +43,8 @@ extension Listing {
 
     package static let batches = Listing(
         columns: """
-            id, name, state, outcome, total, waiting, failed, cancelled, obsolete, opened_at, closed_at, ended_at
+            id, name, state, outcome, total, waiting, failed, cancelled, obsolete, progress, opened_at, closed_at,
+            ended_at
             """, view: "errand.batches", order: "id desc")
 
     package static let limits = Listing(

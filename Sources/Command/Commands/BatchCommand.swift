@@ -18,7 +18,7 @@ struct ListBatches: ListingCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "Show batches, the newest first, and how far they are.",
-        discussion: "Reads the view errand.batches. Times are in UTC; unfinished jobs are counted up to 10,000.")
+        discussion: "Reads the view errand.batches. Times are in UTC; unfinished jobs are counted up to 1,000.")
 
     @Argument(help: "Only this one.")
     var id: Int64?
@@ -33,6 +33,7 @@ struct ListBatches: ListingCommand {
 
     static let table = [
         Column("ID", \.id), Column("NAME", \.name), Column("STATE", \.state), Column("OUTCOME", \.outcome),
+        Column("DONE") { $0.progress.flatMap(Double.init).map { "\(Int(100 * $0)) %" } },
         Column("JOBS", \.total), Column("WAITING", \.waiting), Column("FAILED", \.failed),
         Column("CANCELLED", \.cancelled), Column("OBSOLETE", \.obsolete),
         Column("OPENED") { $0.opened_at.map(inSeconds) },

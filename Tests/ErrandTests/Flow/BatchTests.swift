@@ -174,11 +174,16 @@ import Testing
             try await worker.end(failed, as: { .failed($0, error: "x") })
             try await database.closeBatch(batch)
             let cancel = Statement("select errand.batch_cancel(\(batch), 'x', 1)")
+            let wouldCancel = "select errand.batch_cancel(\(batch), 'x', dry_run => true)::text"
+            #expect(try await database.word(wouldCancel) == "2")
+            #expect(try await database.batch(batch) == "closed - 3 2 1 0 0")
             for left in [1, 1, 0] { #expect(try await database.query(cancel).scalar(Int64.self) == Int64(left)) }
             _ = try await database.query(Statement("select errand.discard('{\(failed[0].id)}', 'x')"))
             try await database.checkBatches()
             #expect(try await database.batch(batch) == "ended failed 3 0 0 3 0")
             let retry = Statement("select errand.batch_retry(\(batch), 'again')")
+            let wouldRetry = "select errand.batch_retry(\(batch), 'x', dry_run => true)::text"
+            #expect(try await database.word(wouldRetry) == "2")
             for back in [2, 0] { #expect(try await database.query(retry).scalar(Int64.self) == Int64(back)) }
             #expect(try await database.batch(batch) == "ended failed 3 2 0 1 0")
             try await worker.end(worker.claim(2))
@@ -188,6 +193,28 @@ import Testing
             #expect(
                 try await database.text("select action, jobs from errand.audit where action like 'batch%' order by 1")
                     == "batch_cancel|1\nbatch_cancel|1\nbatch_retry|2")
+        }
+    }
+
+    @Test("the view says how far a batch is at least, however many of its jobs wait")
+    func progress() async throws {
+        try await withTestDatabase { database, _ in
+            let batch = try await database.openBatch()
+            let seen = "select concat_ws(' ', total, waiting, progress) from errand.batches where id = \(batch)"
+            #expect(try await database.word(seen) == "0 0")
+            let element = #"{"kind": "noop", "batch": \#(batch)}"#
+            let elements = Array(repeating: element, count: 2000).joined(separator: ", ")
+            let first = try await database.enqueueMany("[\(elements)]")[0]
+            #expect(try await database.word(seen) == "2000 1000 0")
+            // Of those above the last counted one nobody knows.
+            for ended in ["(id - \(first)) % 4 <> 0 and id < \(first) + 1000", "id = \(first) + 1999"] {
+                try await database.execute(Statement("delete from errand.job where \(ended)"))
+            }
+            #expect(try await database.word(seen) == "2000 1000 0.375")
+            try await database.execute(Statement("delete from errand.job where (id - \(first)) % 4 <> 0"))
+            #expect(try await database.word(seen) == "2000 500 0.75")
+            let exact = "select progress::text from errand.batch_status(\(batch))"
+            #expect(try await database.word(exact) == "0.75")
         }
     }
 

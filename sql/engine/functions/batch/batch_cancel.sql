@@ -1,6 +1,7 @@
 -- batch_cancel: cancels the unfinished jobs of a batch, lowest ids first, at most max_jobs in a call (1 to 100,000).
--- Returns how many: call it until it returns 0.
+-- Returns how many: call it until it returns 0. A dry run only counts them.
 --
+--   select errand.batch_cancel(4711, reason => 'wrong file', dry_run => true);
 --   select errand.batch_cancel(4711, reason => 'wrong file');
 --
 -- Close the batch first, or it goes on with the jobs that are added later. A job that a worker is claiming or
@@ -8,8 +9,9 @@
 -- Raises ER422 without a reason, ER404 if there is no such batch, or none that the login may use.
 -- errand: for enqueuer, ops
 -- errand: topic batches
-create or replace function errand.batch_cancel(batch_id bigint, reason text, max_jobs int default 10000)
-returns bigint
+create or replace function errand.batch_cancel(
+    batch_id bigint, reason text, max_jobs int default 10000, dry_run boolean default false
+) returns bigint
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -18,7 +20,7 @@ set enable_mergejoin = off as $$
 declare
     mark bigint;
     chosen bigint[];
-    action_id constant bigint := nextval('errand.action_id_seq');
+    action_id bigint;
 begin
     perform errand_internal.check_reason('batch_cancel', batch_cancel.reason);
     perform errand_internal.check_bound('batch_cancel', batch_cancel.max_jobs);
@@ -36,6 +38,10 @@ begin
             order by id
             offset 0) as live
         limit batch_cancel.max_jobs);
+    if dry_run then
+        return cardinality(chosen);
+    end if;
+    action_id := nextval('errand.action_id_seq');
     chosen := coalesce(
         (select ids from errand_internal.cancel_jobs(chosen, null, batch_cancel.reason, action_id)), '{}');
     if chosen <> '{}' then

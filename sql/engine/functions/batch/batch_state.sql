@@ -1,4 +1,5 @@
 -- batch_state: returns open, closed or ended.
+-- errand: for ops, monitor
 create or replace function errand_internal.batch_state(batch errand.batch) returns text
 language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     select case
