@@ -10,8 +10,12 @@ select
         when (select errand_internal.sees_content()) then target
         else target - 'cut' #- '{filter,error}' #- '{filter,fingerprint}'
     end as target,
-    reason, jobs, job_ids, person, request
-from errand.action
+    reason, jobs, job_ids, person, request,
+    case
+        when exists (select from errand.action_change as change where change.action_id = existing.id)
+            then errand_internal.undo_until(existing)
+    end as undo_until
+from errand.action as existing
 order by done_at desc, id desc;
 comment on view errand.audit is
     'The actions of operators: who, when, with which program, what, why, and on which jobs. Example: select * from '
@@ -28,3 +32,5 @@ comment on column errand.audit.jobs is 'number of jobs that it changed';
 comment on column errand.audit.job_ids is 'the jobs, the first 1,000 of them';
 comment on column errand.audit.person is 'for whom the login acted, as its program said; null = for itself';
 comment on column errand.audit.request is 'the request of that person, as the program''s log names it';
+comment on column errand.audit.undo_until is
+    'until when errand.undo takes it back; null = it can''t, or the action has changed nothing';

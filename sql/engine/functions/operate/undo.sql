@@ -25,13 +25,9 @@ set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_merg
 as $$
 #variable_conflict use_column
 declare
-    undoes constant text[] := '{cancel,cancel_where,discard,discard_where,retry,retry_where,reschedule,
-        reschedule_where,edit_job,start_bulk,undo,batch_cancel,batch_retry,set_limit,set_rate,set_key_rate,
-        set_retention,pause_queue,resume_queue,pause_kind,resume_kind,circuit_open,circuit_close,drain_worker,
-        undrain_worker,put_schedule,drop_schedule,pause_schedule,resume_schedule,put_schedule_exception,
-        drop_schedule_exception}';
     most constant int := 1000;
     existing errand.action;
+    until timestamptz;
     action_id bigint;
     part record;
     ids bigint[];
@@ -51,13 +47,14 @@ begin
         perform errand_internal.check_reason('undo', undo.reason);
     end if;
     select * into existing from errand.action where id = undo.audit_id;
-    if not found then
+    until := errand_internal.undo_until(existing);
+    if existing.id is null then
         raise exception 'undo: audit_id: expected one of errand.audit, got %', coalesce(undo.audit_id::text, 'null')
             using errcode = 'ER404';
-    elsif existing.action <> all (undoes) then
+    elsif until is null then
         raise exception 'undo: action %: expected one that can be undone, got %', existing.id, existing.action
             using errcode = 'ER409', hint = 'select * from errand.help(''undo'') says which.';
-    elsif existing.done_at < now() - interval '7 days' then
+    elsif until < now() then
         raise exception 'undo: action %: expected one of the last 7 days, got one of %', existing.id, existing.done_at
             using errcode = 'ER409';
     elsif exists (select from errand.bulk where bulk.action_id = existing.id and ended_at is null) then
