@@ -74,14 +74,18 @@ extension Dashboard {
 
     private static let pages: [(String, Handler)] = [
         ("", { $0.overview }), ("jobs", { $0.jobs }), ("jobs/:id", { $0.job }),
-        ("jobs/:id/flow", { $0.flow }), ("failures", { $0.failures }),
+        ("jobs/:id/flow", { $0.flow }), ("batches", { $0.batches }),
+        ("batches/:id", { $0.batch }), ("batches/:id/cancel", { $0.batchCancelPlan }),
+        ("batches/:id/retry", { $0.batchRetryPlan }), ("failures", { $0.failures }),
         ("failures/retry", { $0.retryPlan }), ("failures/discard", { $0.discardPlan }),
         ("schedules", { $0.schedules }), ("workers", { $0.workers }), ("limits", { $0.limits }),
         ("audit", { $0.audit }), ("log-in", { $0.logInForm }),
     ]
 
     private static let actions: [(String, Handler)] = [
-        ("jobs/:id", { $0.changeJob }), ("failures/retry", { $0.retryFailures }),
+        ("jobs/:id", { $0.changeJob }), ("batches/:id/cancel", { $0.cancelBatch }),
+        ("batches/:id/retry", { $0.retryBatch }),
+        ("failures/retry", { $0.retryFailures }),
         ("failures/discard", { $0.discardFailures }), ("failures/bulk", { $0.stopBulk }),
         ("queues", { $0.changeQueue }), ("schedules", { $0.changeSchedule }), ("workers", { $0.changeWorker }),
         ("limits", { $0.changeLimit }), ("log-in", { $0.logIn }), ("log-out", { $0.logOut }),

@@ -60,6 +60,13 @@ def fill(shop):
             values ({given}, {given}, '1 hour', array[{given}], array[{given}], now(), {given}, {given});
             insert into errand.queue (name, paused_at, paused_reason, paused_by) values ({given}, now(), {given}, {given});
             insert into errand.limit (limit_key, max_running) values ({given}, 1);
+            insert into errand.batch (id, name, owner, properties, on_success, on_finish, on_failure)
+            select nextval(pg_get_serial_sequence('errand.job', 'id')), {given}, {given}, {payload}, called, called, called
+            from (select jsonb_build_object('kind', {given}) as called) as callback;
+            insert into errand.batch_jobs (batch_id, last_id, first_id)
+            select batch.id, job.id, job.id
+            from errand.batch cross join errand.job
+            where batch.name = {given} and job.kind = {given} and job.parked_for like 'limit:%';
             insert into errand.action (jobs, who, action, target, reason, person, request, job_ids)
             select 1, {given}, {given}, {payload}, {given}, {given}, {given}, array[max(id)] from errand.failed;
             update errand.circuit set reason = {given} where name = 'warehouse';
@@ -79,8 +86,11 @@ def everything(shop):
     assert len(ids) >= 3 * len(HOSTILE) - 3, ids
     with Browser() as browser:
         browser.log_in(shop.site, "alice", PASSWORD)
-        pages = ["/", "/jobs", "/failures", "/schedules", "/workers", "/limits", "/audit"]
+        pages = ["/", "/jobs", "/batches", "/failures", "/schedules", "/workers", "/limits", "/audit"]
         pages += [f"/jobs/{job}{more}" for job in ids for more in ("", "/flow")]
+        batches = shop.psql("select id from errand.batch where name = owner").split()
+        assert len(batches) == len(HOSTILE), batches
+        pages += [f"/batches/{batch}{more}" for batch in batches for more in ("", "/cancel", "/retry")]
         for text in HOSTILE:
             from urllib.parse import quote
             pages += [f"/jobs?kind={quote(text)}&error={quote(text)}&tag={quote(text)}&fingerprint={quote(text)}",

@@ -15,7 +15,7 @@ from browser import Browser
 from shop import PASSWORD, Shop
 
 SHAPES = [("light", "light", 1280), ("dark", "dark", 1280), ("phone", "light", 375)]
-PAGES = ["/", "/jobs", "/failures", "/schedules", "/workers", "/limits", "/audit"]
+PAGES = ["/", "/jobs", "/batches", "/failures", "/schedules", "/workers", "/limits", "/audit"]
 
 
 def check_page(browser, address, name, screenshots):
@@ -47,7 +47,8 @@ def check_pages(shop, screenshots):
     """Every page, in light and dark and on a phone: no violation, no complaint, nothing wider than the screen."""
     job = shop.psql("select id from errand.failed where kind = 'send_mail' order by finished_at desc limit 1")
     step = shop.psql("select id from errand.failed where kind = 'check_articles'")
-    pages = PAGES + [f"/jobs/{job}", f"/jobs/{step}/flow"]
+    batch = shop.psql("select id from errand.batches where state = 'open' order by id limit 1")
+    pages = PAGES + [f"/jobs/{job}", f"/jobs/{step}/flow", f"/batches/{batch}"]
     with Browser() as browser:
         browser.open(shop.site + "/")
         assert "Log in" in browser.text()
@@ -62,10 +63,13 @@ def check_pages(shop, screenshots):
         for page in pages:
             name = page.split("?")[0].strip("/").replace("/", "-") or "overview"
             name = name.split("-")[-1] if name.endswith("-flow") else "job" if name.startswith("jobs-") else name
+            name = "batch" if name.startswith("batches-") else name
             check_page(browser, shop.site + page, name, screenshots)
         browser.display("dark", 375, 812)
         waiting = shop.psql("select id from errand.jobs where kind in ('refund', 'month_report')").split()
-        for page in pages + [f"/jobs/{job}" for job in [step, *waiting]]:
+        more = [f"/jobs/{job}" for job in [step, *waiting]]
+        more += [f"/batches/{batch}/cancel", f"/batches/{batch}/retry", f"/jobs?batch={batch}"]
+        for page in pages + more:
             browser.open(shop.site + page)
             assert browser.violations() == [], (page, browser.violations())
         assert browser.complaints == [], browser.complaints
@@ -87,7 +91,8 @@ def main():
             with Browser(scripts=scripts) as browser:
                 walks.everything(shop, browser)
                 assert browser.complaints == [], browser.complaints
-            print("found, explained, edited, retried, approved, drained, limited, paused, retried and discarded in groups"
+            print("found, explained, edited, retried, approved, drained, limited, paused, retried and discarded in groups "
+                  "and batches"
                   + ("" if scripts else ", without scripts too"))
         walks.read_only(shop)
         walks.keyboard(shop)

@@ -132,4 +132,49 @@ update errand.job set attempt = 1 where id = (select job_id from flow where ordi
 select errand_internal.wait_for_signal(job, '{"for": "approval/7099"}', now() + interval '2 days')
 from errand.job
 where id = (select job_id from flow where ordinal = 11);
+
+-- Batches: one that goes on, one whose jobs have failed, and one of last month.
+select errand.batch_open(
+    'prices of november', on_success => '{"kind": "publish_prices", "queue": "reports"}',
+    on_failure => '{"kind": "tell_sender", "queue": "reports"}',
+    properties => '{"file": "prices-11.csv", "api_key": "not-for-anybodys-eyes"}') as going \gset
+select errand.batch_open(
+    'letters to customers', on_finish => '{"kind": "count_letters", "queue": "reports"}') as closed \gset
+create temporary table member as
+select job_id, ordinal, batch_id
+from (values (:going, 'import_price', 60), (:closed, 'print_letter', 25)) as asked(batch_id, kind, jobs)
+cross join lateral errand.enqueue_many((
+    select jsonb_agg(jsonb_build_object('kind', kind, 'payload', line, 'queue', 'reports', 'batch', batch_id))
+    from generate_series(1, jobs) as line)) as added;
+with gone as (
+    delete from errand.job using member
+    where id = job_id and ordinal < 40 and ordinal not in (7, 19)
+    returning job.*
+)
+insert into errand.history (
+    id, created_at, run_at, started_at, finished_at, priority, attempt, max_attempts, crashes, state, queue, kind,
+    payload, options)
+select
+    id, created_at - interval '5 min', run_at - interval '5 min', now() - interval '4 min', now() - interval '4 min',
+    priority, 1, max_attempts, 0, 'succeeded', queue, kind, payload, options
+from gone;
+with gone as (
+    delete from errand.job using member where id = job_id and ordinal in (7, 19) returning job.*, batch_id
+),
+noted as (
+    insert into errand.batch_failure (batch_id, job_id, state) select batch_id, id, 'failed' from gone
+)
+insert into errand.failed (
+    id, created_at, run_at, started_at, finished_at, priority, attempt, max_attempts, crashes, queue, kind, payload,
+    error, options)
+select
+    id, created_at - interval '5 min', run_at - interval '5 min', now() - interval '4 min', now() - interval '3 min',
+    priority, 3, max_attempts, 0, queue, kind, payload, 'line 7: expected a price, got an empty text', options
+from gone;
+select errand.batch_close(:closed);
+insert into errand.batch (id, opened_at, closed_at, ended_at, total, owner, name, outcome)
+select
+    nextval(pg_get_serial_sequence('errand.job', 'id')), now() - interval '9 days', now() - interval '9 days',
+    now() - interval '9 days', 4711, 'shop', 'receipts of october', 'succeeded';
+update errand.batch set opened_at = opened_at - interval '6 min' where id in (:going, :closed);
 select errand_internal.update_statistics();

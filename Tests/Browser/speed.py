@@ -27,6 +27,8 @@ PAGES = {
     "A waiting job": "/jobs/10700000",
     "A flow of an ended job": "/jobs/5000000/flow",
     "A flow of a waiting job": "/jobs/10700000/flow",
+    "Batches": "/batches",
+    "A batch": "/batches/10100030",
     "Failures": "/failures",
     "Schedules": "/schedules",
     "Workers": "/workers",

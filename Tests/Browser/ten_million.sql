@@ -41,6 +41,14 @@ select
     nextval('errand.job_position'), now() - interval '10 min', now() - interval '10 min'
 from generate_series(1, 1000000) as number;
 select setval(pg_get_serial_sequence('errand.job', 'id'), 12000000);
+-- A hundred thousand batches that have ended, and 30 with 20,000 waiting jobs each.
+insert into errand.batch (id, owner, name, closed_at, ended_at, outcome, total)
+select number, 'shop', 'batch ' || number, now(), now(), 'succeeded', 100 from generate_series(1, 100000) as number
+union all
+select 10100000 + number, 'shop', 'large ' || number, null, null, null, null from generate_series(1, 30) as number;
+insert into errand.batch_jobs (batch_id, last_id, first_id)
+select 10100000 + number, 10200000 + 20000 * number, 10200001 + 20000 * (number - 1)
+from generate_series(1, 30) as number;
 insert into errand.finished_per_minute (minute, worker_id, queue, kind, outcome, jobs, wait_ms, run_ms)
 select
     date_trunc('minute', now()) - ago * interval '1 minute', worker, 'queue' || kind % 12, 'kind' || kind, outcome, 300,

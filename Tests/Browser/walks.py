@@ -43,6 +43,7 @@ def everything(shop, browser):
     follow_a_flow(shop, browser)
     drain(shop, browser)
     retry_a_group(shop, browser)
+    change_a_batch(shop, browser)
     limit_and_pause(shop, browser)
     discard_a_group(shop, browser)
     browser.press("Log out", within="header")
@@ -139,6 +140,34 @@ def retry_a_group(shop, browser):
     shop.psql("select errand.cancel_where('{\"kind\": \"noop\", \"state\": \"scheduled\"}', 'cleared', dry_run => false)")
 
 
+def change_a_batch(shop, browser):
+    """What is left of a batch is cancelled and retried, each after a dry run."""
+    batch = shop.psql("select errand.batch_open('letters', on_finish => '{\"kind\": \"noop\"}')")
+    shop.psql(f"select errand.enqueue('letter', queue => 'reports', batch => {batch}) from generate_series(1, 3)")
+    waiting = f"select state || ' ' || waiting from errand.batch_status({batch})"
+    browser.press("Batches", within="header")
+    browser.press(batch)
+    browser.see("letters", "0 %", "open", "When all have ended: noop not yet")
+    browser.press("Cancel what is left…")
+    browser.see("3 jobs would be cancelled", "it is closed first")
+    assert shop.psql(waiting) == "open 3", "a dry run changed something"
+    fill(browser, "reason", "another text")
+    browser.press("Cancel 3 jobs")
+    browser.see("3 jobs are cancelled", "100 %")
+    assert shop.psql(waiting).endswith(" 0")
+    browser.press("Retry what failed or was cancelled…")
+    browser.see("3 jobs would wait again")
+    fill(browser, "reason", "the old text")
+    browser.press("Retry 3 jobs")
+    browser.see("3 jobs wait to run again", "Cancel what is left")
+    assert shop.psql(waiting).endswith(" 3")
+    browser.press("available")
+    browser.see("letter")
+    browser.press(shop.psql(f"select max(last_id) from errand.batch_jobs where batch_id = {batch}"))
+    browser.press(batch)
+    browser.see("letters")
+
+
 def set_limit(browser, key, reason):
     browser.press("Limits", within="header")
     browser.press("Set a limit…")
@@ -233,7 +262,8 @@ def read_only(shop):
     """Without a log-in there is no content and no action."""
     job = fail(shop)
     with Browser() as browser:
-        for page in ["/", "/jobs", f"/jobs/{job}", "/failures", "/schedules", "/workers", "/limits", "/audit"]:
+        batch = shop.psql("select min(id) from errand.batch where properties is not null")
+        for page in ["/", "/jobs", f"/jobs/{job}", "/batches", f"/batches/{batch}", "/failures", "/schedules", "/workers", "/limits", "/audit"]:
             browser.open(shop.open_site + page)
             assert browser.all("main form[method=post]") == [], page
             assert "asked to fail" not in browser.driver.page_source, page

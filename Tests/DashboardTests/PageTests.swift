@@ -7,7 +7,7 @@ import Testing
 @testable import Dashboard
 
 @Suite("The operators' page over HTTP") struct PageTests {
-    private static let pages = ["/", "/jobs", "/failures", "/schedules", "/workers", "/limits", "/audit"]
+    private static let pages = ["/", "/jobs", "/batches", "/failures", "/schedules", "/workers", "/limits", "/audit"]
 
     @Test("without a log-in every page is there, without the content of jobs, and nothing can be changed")
     func readOnly() async throws {

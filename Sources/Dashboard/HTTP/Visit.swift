@@ -47,6 +47,11 @@ struct Problem: Error {
             status: .notFound, title: "There is no job \(id)",
             detail: "Ended jobs stay for 7 days and failed ones for 30, unless their kind says otherwise.")
     }
+    static func noBatch(_ id: Int64) -> Problem {
+        Problem(
+            status: .notFound, title: "There is no batch \(id)",
+            detail: "A batch stays on record for 30 days after its end.")
+    }
     static let needsLogIn = Problem(
         status: .unauthorized, title: "Please log in", detail: "This page needs a log-in.")
     static let foreignForm = Problem(

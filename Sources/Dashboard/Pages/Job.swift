@@ -22,6 +22,9 @@ struct JobPage {
         let waitingKey: String?
         let orderKey: String?
         let rateKey: String?
+        /// Of its batch, and of the one whose callback it is.
+        let batch: String?
+        let callbackOf: String?
         /// The signal that it waits for.
         let signal: String?
         let parents: Int
@@ -188,6 +191,8 @@ struct JobPage {
             time("Ended", row.finishedAt), time("Not after", row.notAfter),
             text("Waits", row.waitingFor), text("Unique key", row.uniqueKey),
             text("Key while it waits", row.waitingKey), text("Order key", row.orderKey),
+            text("Batch", row.batch, link: "/batches/\(Dashboard.encoded(row.batch ?? ""))"),
+            text("Callback of batch", row.callbackOf, link: "/batches/\(Dashboard.encoded(row.callbackOf ?? ""))"),
             text("Limit", row.limitKey), text("Rate", row.rateKey), text("Guard", row.guard),
             tags.isEmpty ? nil : text("Tags", tags.joined(separator: ", ")),
             text("Worker", row.workerId.map { "\($0)" }), text("Trace", row.traceparent),
@@ -206,6 +211,7 @@ extension Dashboard {
                     """
                     select id, queue, kind, state, priority, attempt, max_attempts, crashes, run_at, created_at, started_at,
                         finished_at, worker_id, unique_key, waiting_key, options ->> 'order_key' as order_key, rate_key,
+                        options ->> 'batch' as batch, options ->> 'callback_of' as callback_of,
                         case
                             when parked_for like 'signal:%' and parked_for not like 'signal:callback/%'
                                 then substr(parked_for, length('signal:') + 1)

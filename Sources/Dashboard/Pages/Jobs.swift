@@ -116,6 +116,7 @@ struct JobFilter {
     let uniqueKey: String?
     let error: String?
     let fingerprint: String?
+    let batch: String?
     let createdAfter: String?
     let createdBefore: String?
     let isActive: Bool
@@ -135,16 +136,17 @@ struct JobFilter {
         uniqueKey = query["unique_key"]
         error = query["error"]
         fingerprint = query["fingerprint"]
+        batch = query["batch"]
         createdAfter = query["created_after"]
         createdBefore = query["created_before"]
-        isActive = [state, kind, queue, tag, uniqueKey, error, fingerprint, createdAfter, createdBefore]
+        isActive = [state, kind, queue, tag, uniqueKey, error, fingerprint, batch, createdAfter, createdBefore]
             .contains { $0 != nil }
     }
 
     private var fields: [(String, String?)] {
         [
             ("state", state), ("kind", kind), ("queue", queue), ("tag", tag), ("unique_key", uniqueKey),
-            ("error", error), ("fingerprint", fingerprint), ("created_after", createdAfter),
+            ("error", error), ("fingerprint", fingerprint), ("batch", batch), ("created_after", createdAfter),
             ("created_before", createdBefore),
         ]
     }

@@ -12,6 +12,11 @@ enum Amount {
         return (number < 0 ? "−" : "") + groups.joined()
     }
 
+    /// A number that was counted up to `most`: `10 000 or more`.
+    static func count(_ number: Int, most: Int) -> String {
+        count(number) + (number < most ? "" : " or more")
+    }
+
     /// A rate: whole from 10 on, below with one digit; `0` is `0`.
     static func rate(_ number: Double) -> String {
         switch number {

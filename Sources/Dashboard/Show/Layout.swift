@@ -47,7 +47,8 @@ struct Layout {
     }
 
     private static let all = [
-        ("Overview", "/"), ("Jobs", "/jobs"), ("Failures", "/failures"), ("Schedules", "/schedules"),
+        ("Overview", "/"), ("Jobs", "/jobs"), ("Batches", "/batches"), ("Failures", "/failures"),
+        ("Schedules", "/schedules"),
         ("Workers", "/workers"), ("Limits", "/limits"), ("Audit", "/audit"),
     ]
 }
@@ -106,6 +107,7 @@ enum Notices {
         guard parts.count == 2, let jobs = Int(parts[1]), jobs > 0 else { return nil }
         let number = jobs == 1 ? "One job" : "\(Amount.count(jobs)) jobs"
         switch parts[0] {
+        case "cancelled": return number + (jobs == 1 ? " is cancelled." : " are cancelled.")
         case "retried": return number + (jobs == 1 ? " waits to run again." : " wait to run again.")
         case "discarded": return number + (jobs == 1 ? " is discarded." : " are discarded.")
         default: return nil
