@@ -79,12 +79,12 @@ extension Dashboard {
         ("batches/:id/retry", { $0.batchRetryPlan }), ("failures", { $0.failures }),
         ("failures/retry", { $0.retryPlan }), ("failures/discard", { $0.discardPlan }),
         ("schedules", { $0.schedules }), ("workers", { $0.workers }), ("limits", { $0.limits }),
-        ("audit", { $0.audit }), ("log-in", { $0.logInForm }),
+        ("audit", { $0.audit }), ("audit/:id/undo", { $0.undoPlan }), ("log-in", { $0.logInForm }),
     ]
 
     private static let actions: [(String, Handler)] = [
         ("jobs/:id", { $0.changeJob }), ("batches/:id/cancel", { $0.cancelBatch }),
-        ("batches/:id/retry", { $0.retryBatch }),
+        ("batches/:id/retry", { $0.retryBatch }), ("audit/:id/undo", { $0.undo }),
         ("failures/retry", { $0.retryFailures }),
         ("failures/discard", { $0.discardFailures }), ("failures/bulk", { $0.stopBulk }),
         ("queues", { $0.changeQueue }), ("schedules", { $0.changeSchedule }), ("workers", { $0.changeWorker }),

@@ -67,7 +67,8 @@ def check_pages(shop, screenshots):
             check_page(browser, shop.site + page, name, screenshots)
         browser.display("dark", 375, 812)
         waiting = shop.psql("select id from errand.jobs where kind in ('refund', 'month_report')").split()
-        more = [f"/jobs/{job}" for job in [step, *waiting]]
+        undo = shop.psql("select max(id) from errand.audit where action = 'pause_schedule'")
+        more = [f"/jobs/{job}" for job in [step, *waiting]] + [f"/audit/{undo}/undo"]
         more += [f"/batches/{batch}/cancel", f"/batches/{batch}/retry", f"/jobs?batch={batch}"]
         for page in pages + more:
             browser.open(shop.site + page)
@@ -92,7 +93,7 @@ def main():
                 walks.everything(shop, browser)
                 assert browser.complaints == [], browser.complaints
             print("found, explained, edited, retried, approved, drained, limited, paused, retried and discarded in groups "
-                  "and batches"
+                  "and batches, undone"
                   + ("" if scripts else ", without scripts too"))
         walks.read_only(shop)
         walks.keyboard(shop)

@@ -44,6 +44,7 @@ def everything(shop, browser):
     drain(shop, browser)
     retry_a_group(shop, browser)
     change_a_batch(shop, browser)
+    undo(shop, browser)
     limit_and_pause(shop, browser)
     discard_a_group(shop, browser)
     browser.press("Log out", within="header")
@@ -166,6 +167,22 @@ def change_a_batch(shop, browser):
     browser.press(shop.psql(f"select max(last_id) from errand.batch_jobs where batch_id = {batch}"))
     browser.press(batch)
     browser.see("letters")
+
+
+def undo(shop, browser):
+    """The last action is taken back from the audit, after a dry run."""
+    browser.press("Audit", within="header")
+    browser.see("batch_retry", "the old text")
+    row = browser.find("main tbody tr")
+    assert "batch_retry" in row.text, row.text
+    row.find_element(By.PARTIAL_LINK_TEXT, "Undo").click()
+    browser.see("batch_retry by alice", "3 changes would be taken back", "What would go back")
+    letters = "select count(*) from errand.jobs where kind = 'letter' and state = 'cancelled'"
+    was = int(shop.psql(letters))
+    fill(browser, "reason", "nobody reads them")
+    browser.press("Undo 3 changes")
+    browser.see("3 changes are taken back", "nobody reads them")
+    assert int(shop.psql(letters)) == was + 3
 
 
 def set_limit(browser, key, reason):

@@ -15,6 +15,7 @@ struct AuditPage {
         let firstJobs: [Int]?
         let person: String?
         let request: String?
+        let undoUntil: Moment?
     }
 
     struct Entry {
@@ -28,6 +29,9 @@ struct AuditPage {
         let jobCount: String?
         let firstJobs: [Int]
         let request: String?
+        /// Where its undo is shown and done; nil if there is none.
+        let undoLink: String?
+        let id: Int
 
         init(_ row: Row, now: Date) {
             done = ShownTime(row.doneAt, now: now)
@@ -39,6 +43,8 @@ struct AuditPage {
             jobCount = row.jobs > 3 ? Amount.count(row.jobs) : nil
             firstJobs = row.firstJobs ?? []
             request = row.request
+            undoLink = row.undoUntil?.date.flatMap { $0 > now ? "/audit/\(row.id)/undo" : nil }
+            id = row.id
         }
     }
 
@@ -61,7 +67,7 @@ struct AuditPage {
         """
         select id, done_at, who, acting_as, application_name, action,
             case when errand_internal.sees_content() then left(errand.mask_secrets(target)::text, 300) end as target, reason, jobs,
-            job_ids[1:3] as first_jobs, person, request
+            job_ids[1:3] as first_jobs, person, request, undo_until
         from errand.audit
         where \(condition)
         order by id desc

@@ -95,6 +95,7 @@ enum Notices {
         "open": "The circuit is open: its jobs park.", "close": "The circuit is closed: its jobs are released.",
         "limit": "The limit is set.", "no-limit": "The limit is removed.", "rate": "The rate is set.",
         "no-rate": "The rate is removed.", "pause-kind": "The kind is paused: its jobs park.",
+        "undo-none": "Nothing is as the action had left it: nothing changed.",
         "resume-kind": "The kind runs again: its jobs are released.", "none": "No job matches any more.",
         "bulk": "The jobs are given up in the background.",
         "bulk-stop": "The bulk action is stopped. What it has changed stays changed.",
@@ -107,6 +108,7 @@ enum Notices {
         guard parts.count == 2, let jobs = Int(parts[1]), jobs > 0 else { return nil }
         let number = jobs == 1 ? "One job" : "\(Amount.count(jobs)) jobs"
         switch parts[0] {
+        case "undone": return jobs == 1 ? "One change is taken back." : "\(Amount.count(jobs)) changes are taken back."
         case "cancelled": return number + (jobs == 1 ? " is cancelled." : " are cancelled.")
         case "retried": return number + (jobs == 1 ? " waits to run again." : " wait to run again.")
         case "discarded": return number + (jobs == 1 ? " is discarded." : " are discarded.")
