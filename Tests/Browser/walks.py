@@ -45,6 +45,7 @@ def everything(shop, browser):
     retry_a_group(shop, browser)
     change_a_batch(shop, browser)
     undo(shop, browser)
+    set_key_rate(shop, browser)
     limit_and_pause(shop, browser)
     discard_a_group(shop, browser)
     browser.press("Log out", within="header")
@@ -183,6 +184,29 @@ def undo(shop, browser):
     browser.press("Undo 3 changes")
     browser.see("3 changes are taken back", "nobody reads them")
     assert int(shop.psql(letters)) == was + 3
+
+
+def set_key_rate(shop, browser):
+    """The rate of a key is set, changed and removed."""
+    browser.press("Limits", within="header")
+    browser.press("Set the rate of a key…")
+    fill(browser, "name", "sender/9")
+    fill(browser, "allowed", "20")
+    fill(browser, "per", "1 minute")
+    fill(browser, "burst", "4")
+    fill(browser, "reason", "their contract")
+    browser.press("Set the rate")
+    browser.see("The rate of the key is set", "sender/9", "20 in 00:01:00, 4 at once")
+    act(browser, "sender/9")
+    fill(browser, "allowed", "40")
+    fill(browser, "reason", "a better one")
+    browser.press("Set the rate")
+    browser.see("The rate of the key is set", "40 in 00:01:00, 4 at once")
+    act(browser, "sender/9")
+    fill(browser, "reason", "it has ended")
+    browser.press("Remove the rate")
+    browser.see("The rate of the key is removed")
+    assert shop.psql("select count(*) from errand.key_rate where rate_key = 'sender/9'") == "0"
 
 
 def set_limit(browser, key, reason):

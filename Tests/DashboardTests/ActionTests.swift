@@ -39,6 +39,36 @@ import Testing
         }
     }
 
+    @Test("the rate of a key is set, changed and removed with a reason; a burst is one unless it is given")
+    func keyRates() async throws {
+        try await withOperator { page in
+            let rates = "select rate_key, allowed || ' in ' || per || ', ' || burst from errand.key_rate"
+            for (form, rate) in [
+                ("name=tenant/*&allowed=30&per=1+minute&burst=5", "tenant/* 30 in 00:01:00, 5"),
+                ("name=tenant/*&allowed=40&per=1+hour&burst=", "tenant/* 40 in 01:00:00, 1"),
+            ] {
+                let reply = try await page.post("/limits", "action=key-rate&reason=a+contract&\(form)")
+                #expect(reply.headers["location"] == "/limits?done=key-rate", "\(reply.text)")
+                #expect(try await page.rows(rates) == [rate])
+            }
+            let shown = try await page.shown("/limits")
+            #expect(shown.contains(#"<input type="hidden" name="name" value="tenant/*">"#))
+            #expect(shown.contains(#"name="per" required maxlength="100" value="01:00:00""#))
+            for form in ["name=a&allowed=1&per=1+ms", "name=a&allowed=many&per=1+min", "name=&allowed=1&per=1+min"] {
+                #expect(try await page.post("/limits", "action=key-rate&reason=x&\(form)").status == 422, "\(form)")
+            }
+            #expect(try await page.post("/limits", "action=no-key-rate&name=tenant/*").status == 422)
+            #expect(try await page.post("/limits", "action=no-key-rate&name=tenant/1&reason=x").status == 404)
+            #expect(try await page.rows(rates) == ["tenant/* 40 in 01:00:00, 1"])
+            let removed = try await page.post("/limits", "action=no-key-rate&name=tenant/*&reason=over")
+            #expect(removed.headers["location"] == "/limits?done=no-key-rate")
+            #expect(try await page.rows(rates) == [])
+            #expect(
+                try await page.rows("select action, person || ': ' || reason from errand.audit order by id").last
+                    == "set_key_rate alice: over")
+        }
+    }
+
     @Test("an action without a reason, with a malformed number or without the form's token changes nothing")
     func refused() async throws {
         try await withOperator { page in

@@ -26,7 +26,7 @@ struct BlockedKey {
         kind = row.kind
         blocked = ShownTime(row.blockedAt, now: now)
         error = row.error.map { Self.short($0, most: 500) }
-        waiting = row.waiting < 10_000 ? Amount.count(row.waiting) : "\(Amount.count(row.waiting)) or more"
+        waiting = Amount.count(row.waiting, most: 10_000)
     }
 
     /// What fits into a row of a table.
@@ -56,6 +56,13 @@ struct KeyRate {
     let name: String
     /// The pattern that bounds the key, if that is another text.
     let pattern: String?
+    /// What its form changes: the key or the pattern.
+    let key: String
+    let isSet: Bool
+    /// As its form shows them.
+    let number: String?
+    let per: String?
+    let burst: String?
     let allowed: String
     let isFull: Bool
     let reserved: String
@@ -65,10 +72,15 @@ struct KeyRate {
     init(_ row: Row, now: Date) {
         name = BlockedKey.short(row.name)
         pattern = row.setAs == row.name ? nil : row.setAs.map { BlockedKey.short($0) }
-        let burst = row.burst.flatMap { $0 > 1 ? ", \(Amount.count($0)) at once" : nil } ?? ""
-        allowed = row.allowed.map { "\(Amount.count($0)) in \(row.per ?? "")\(burst)" } ?? "any"
+        key = row.setAs ?? row.name
+        isSet = row.setAs != nil
+        number = row.allowed.map { "\($0)" }
+        per = row.per
+        burst = row.burst.map { "\($0)" }
+        let more = row.burst.flatMap { $0 > 1 ? ", \(Amount.count($0)) at once" : nil } ?? ""
+        allowed = row.allowed.map { "\(Amount.count($0)) in \(row.per ?? "")\(more)" } ?? "any"
         isFull = row.isFull ?? false
-        reserved = row.reserved < 10_000 ? Amount.count(row.reserved) : "\(Amount.count(row.reserved)) or more"
+        reserved = Amount.count(row.reserved, most: 10_000)
         next = ShownTime(row.nextAt, now: now)
         last = ShownTime(row.lastAt, now: now)
     }

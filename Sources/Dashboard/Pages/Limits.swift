@@ -130,6 +130,9 @@ extension Dashboard {
         let action = visit.form["action"] ?? ""
         // A missing reason is refused by the database.
         let reason = visit.form["reason"] ?? ""
+        let isRemoval = action.hasPrefix("no-")
+        let allowed = isRemoval ? nil : visit.form["allowed"] ?? ""
+        let per = isRemoval ? nil : visit.form["per"] ?? ""
         switch action {
         case "open": try await act(visit, "select errand.circuit_open($1, $2)::text", [name, reason])
         case "close": try await act(visit, "select errand.circuit_close($1)::text", [name])
@@ -139,13 +142,18 @@ extension Dashboard {
                 [name, reason, Self.time(visit.form["until"])])
         case "resume-kind": try await act(visit, "select errand.resume_kind($1, $2)::text", [name, reason])
         case "limit", "no-limit":
-            let allowed = action == "limit" ? visit.form["allowed"] ?? "" : nil
             try await act(visit, "select errand.set_limit($1, $2::text::int, $3)::text", [name, allowed, reason])
         case "rate", "no-rate":
-            let (allowed, per) = action == "rate" ? (visit.form["allowed"] ?? "", visit.form["per"] ?? "") : (nil, nil)
             try await act(
                 visit, "select errand.set_rate($1, $2::text::interval, $3::text::int, $4)::text",
                 [name, per, allowed, reason])
+        case "key-rate", "no-key-rate":
+            try await act(
+                visit,
+                """
+                select errand.set_key_rate(
+                    $1, $2::text::interval, $3::text::int, coalesce($4::text::int, 1), $5)::text
+                """, [name, per, allowed, visit.form["burst"], reason])
         default: throw Problem.notFound
         }
         return .redirect("/limits?done=\(action)")

@@ -95,6 +95,7 @@ enum Notices {
         "open": "The circuit is open: its jobs park.", "close": "The circuit is closed: its jobs are released.",
         "limit": "The limit is set.", "no-limit": "The limit is removed.", "rate": "The rate is set.",
         "no-rate": "The rate is removed.", "pause-kind": "The kind is paused: its jobs park.",
+        "key-rate": "The rate of the key is set.", "no-key-rate": "The rate of the key is removed.",
         "undo-none": "Nothing is as the action had left it: nothing changed.",
         "resume-kind": "The kind runs again: its jobs are released.", "none": "No job matches any more.",
         "bulk": "The jobs are given up in the background.",
