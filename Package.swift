@@ -222,9 +222,9 @@ let package = Package(
         .executableTarget(
             name: "Command",
             dependencies: [
-                "API", "AppSchemas", "CProcess", "Dashboard", "Endpoints", "EngineSchema", "Errand", "ErrandImages",
-                "ErrandPush",
-                "ErrandStorage", "FrontSchema", "Jobs", "Listings", "Outbound", "Postgres", "TraceExport", "Web",
+                "API", "AppSchemas", "CProcess", "Cryptography", "Dashboard", "Endpoints", "EngineSchema", "Errand",
+                "ErrandImages", "ErrandPush", "ErrandStorage", "FrontSchema", "Jobs", "Listings", "Outbound",
+                "Postgres", "TraceExport", "Web",
                 .argumentParser,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .coreMetrics,

@@ -41,8 +41,9 @@ MODULES = {
     "Sources/ErrandTestKit": {"EngineSchema", "Errand", "Postgres", "Waiting"},
     "jobs": {"Archives", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres"},
     "Sources/Command": {
-        "API", "AppSchemas", "CProcess", "Dashboard", "Endpoints", "EngineSchema", "Errand", "ErrandImages",
-        "ErrandPush", "ErrandStorage", "FrontSchema", "Jobs", "Listings", "Outbound", "Postgres", "TraceExport", "Web"},
+        "API", "AppSchemas", "CProcess", "Cryptography", "Dashboard", "Endpoints", "EngineSchema", "Errand",
+        "ErrandImages", "ErrandPush", "ErrandStorage", "FrontSchema", "Jobs", "Listings", "Outbound", "Postgres",
+        "TraceExport", "Web"},
 }
 OURS = {
     "API", "AppSchemas", "Archives", "CArchive", "CLibpq", "COpenSSL", "CPNG", "CProcess", "CQREncode", "CSandbox",
