@@ -1,6 +1,7 @@
 -- refuse_element: raises ER422 for the first element of errand.enqueue_many with a value that is none of its argument's
--- type, such as a time that PostgreSQL can't read. Called once such a value was met.
-create or replace function errand_internal.refuse_element(jobs jsonb) returns void
+-- type, such as a time that PostgreSQL can't read. Called once such a value was met. context names the element if it is
+-- the only one.
+create or replace function errand_internal.refuse_element(jobs jsonb, context text default null) returns void
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     given record;
@@ -26,7 +27,8 @@ begin
             using given.value;
         exception
             when data_exception then
-                raise exception 'enqueue_many: jobs[%]: %: expected %, got %', given.index, given.name, given.expected,
+                raise exception '%: %: expected %, got %',
+                    coalesce(context, format('enqueue_many: jobs[%s]', given.index)), given.name, given.expected,
                     left(given.value::text, 120)
                     using errcode = 'ER422';
         end;
