@@ -104,8 +104,8 @@ extension Queue {
         try await repeating("select errand.batch_cancel($1, $2)", [id, reason])
     }
 
-    /// Retries the jobs of the batch that have failed or were cancelled, for operators (`errand_ops`). Returns how many
-    /// there were. If the batch has ended, its callbacks are not enqueued again. Throws as above.
+    /// Retries the jobs of the batch that have failed or were cancelled. Returns how many there were. If the batch has
+    /// ended, its callbacks are not enqueued again. Throws as above.
     @discardableResult
     public func retryBatch(_ id: Int64, reason: String) async throws -> Int64 {
         try await repeating("select errand.batch_retry($1, $2)", [id, reason])

@@ -251,7 +251,10 @@ import Testing
                 #expect(try await ask("batch_w", sql) == expected)
                 #expect(try await ask("batch_b", sql) == "ER404")
             }
-            #expect(try await ask("batch_b", "errand.batch_cancel(\(own), 'x')::text") == "ER404")
+            for change in ["cancel", "retry"] {
+                #expect(try await ask("batch_a", "errand.batch_\(change)(\(own), 'x')::text") == "0")
+                #expect(try await ask("batch_b", "errand.batch_\(change)(\(own), 'x')::text") == "ER404")
+            }
             let batch = try await database.openBatch("import")
             let job = try await database.member(of: batch)
             #expect(

@@ -82,7 +82,8 @@ import Testing
             let callable = try await PublicFunction.all(of: "errand_enqueuer", in: database).map(\.name)
             #expect(
                 callable.filter { $0.hasPrefix("errand.") } == [
-                    "errand.batch_cancel", "errand.batch_close", "errand.batch_open", "errand.batch_status",
+                    "errand.batch_cancel", "errand.batch_close", "errand.batch_open", "errand.batch_retry",
+                    "errand.batch_status",
                     "errand.callback", "errand.cancel_own", "errand.cell", "errand.cell_of", "errand.drop_handler",
                     "errand.drop_own_schedule", "errand.ended",
                     "errand.enqueue", "errand.enqueue_many", "errand.explain_own", "errand.help", "errand.job",

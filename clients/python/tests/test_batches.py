@@ -42,11 +42,14 @@ def test_a_callback_comes_once_after_all_jobs_of_a_batch_also_those_that_jobs_ad
         errand.enqueue(add, 1, batch=batch)
 
 
-def test_the_jobs_of_a_batch_are_cancelled(errand: Errand, db: psycopg.Connection) -> None:
+def test_the_jobs_of_a_batch_are_cancelled_and_retried(errand: Errand, db: psycopg.Connection) -> None:
     batch = errand.open_batch("b")
     errand.enqueue_many([Request(add, n, batch=batch) for n in range(3)])
     assert errand.cancel_batch(batch, "wrong file") == 3
     assert errand.batch_status(batch).cancelled == 3
+    assert errand.retry_batch(batch, "right file") == 3
+    assert errand.retry_batch(batch, "right file") == 0
+    assert errand.batch_status(batch).waiting == 3
     with pytest.raises(NotFound, match="this login may use"):
         errand.batch_status(1 << 40)
 
@@ -59,5 +62,6 @@ def test_batches_with_asyncio(app: str, db: psycopg.Connection) -> None:
             assert await errand.close_batch(batch)
             assert (await errand.batch_status(batch)).total == 1
             assert await errand.cancel_batch(batch, "x") == 1
+            assert await errand.retry_batch(batch, "x") == 1
 
     asyncio.run(run())

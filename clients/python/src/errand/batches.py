@@ -38,10 +38,10 @@ class Batch:
         return Call("errand.batch_close", "batch_close", {"batch_id": ("bigint", batch_id(batch))})
 
     @staticmethod
-    def cancelling(batch: int | Batch, reason: str) -> Call:
-        """Cancels 10,000 jobs at a time, until it returns 0."""
+    def changing(what: str, batch: int | Batch, reason: str) -> Call:
+        """Cancels or retries 10,000 jobs at a time, until it returns 0."""
         given = {"batch_id": ("bigint", batch_id(batch)), "reason": ("text", reason)}
-        return Call("errand.batch_cancel", "batch_cancel", given)
+        return Call(f"errand.batch_{what}", f"batch_{what}", given)
 
 
 @dataclass(frozen=True)

@@ -137,10 +137,18 @@ class Errand:
     def cancel_batch(self, batch: int | Batch, reason: str, *, connection: Any = None) -> int:
         """Cancels the jobs of a batch that have not ended. Returns how many there were. Close it first, or it goes on
         with those that come later."""
-        cancelled = 0
-        while count := self._run(Batch.cancelling(batch, reason), connection)[0][0]:
-            cancelled += count
-        return cancelled
+        return self._change_batch("cancel", batch, reason, connection)
+
+    def retry_batch(self, batch: int | Batch, reason: str, *, connection: Any = None) -> int:
+        """Retries the jobs of a batch that failed or were cancelled. Returns how many there were. Its callbacks come
+        once all the same."""
+        return self._change_batch("retry", batch, reason, connection)
+
+    def _change_batch(self, what: str, batch: int | Batch, reason: str, connection: Any) -> int:
+        changed = 0
+        while count := self._run(Batch.changing(what, batch, reason), connection)[0][0]:
+            changed += count
+        return changed
 
     def signal(self, name: str, payload: Any = None, *, connection: Any = None) -> bool:
         """Wakes the jobs that wait for this name, and those that will within 7 days: errand.signal. Returns False if
@@ -309,10 +317,16 @@ class AsyncErrand:
         return BatchStatus.read(await self._run(BatchStatus.call(batch), connection))
 
     async def cancel_batch(self, batch: int | Batch, reason: str, *, connection: Any = None) -> int:
-        cancelled = 0
-        while count := (await self._run(Batch.cancelling(batch, reason), connection))[0][0]:
-            cancelled += count
-        return cancelled
+        return await self._change_batch("cancel", batch, reason, connection)
+
+    async def retry_batch(self, batch: int | Batch, reason: str, *, connection: Any = None) -> int:
+        return await self._change_batch("retry", batch, reason, connection)
+
+    async def _change_batch(self, what: str, batch: int | Batch, reason: str, connection: Any) -> int:
+        changed = 0
+        while count := (await self._run(Batch.changing(what, batch, reason), connection))[0][0]:
+            changed += count
+        return changed
 
     async def signal(self, name: str, payload: Any = None, *, connection: Any = None) -> bool:
         [[is_first]] = await self._run(signalled(name, payload), connection)

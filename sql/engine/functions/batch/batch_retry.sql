@@ -5,9 +5,9 @@
 --   select errand.batch_retry(4711, reason => 'the bucket is back');
 --
 -- If the batch has not ended, it goes on with them. If it has, its callbacks are not enqueued again. A job that is no
--- longer on record stays as it is. Raises ER422 without a reason, ER404 for an unknown batch, and ER409 if another
--- unfinished job has the unique key of one of them.
--- errand: for ops
+-- longer on record stays as it is. Raises ER422 without a reason, ER404 if there is no such batch, or none that the
+-- login may use, and ER409 if another unfinished job has the unique key of one of them.
+-- errand: for enqueuer, ops
 -- errand: topic batches
 create or replace function errand.batch_retry(
     batch_id bigint, reason text, max_jobs int default 10000, dry_run boolean default false
