@@ -11,6 +11,7 @@ struct EnqueueCommand: AsyncParsableCommand {
             errand enqueue noop '{"sleep_ms": 500}'
             errand enqueue noop --in 10m --unique nightly
             errand enqueue noop --unique nightly --on-conflict reschedule --tag slow --tag import
+            errand enqueue noop --after 4711 --after 4712 --if-parent-fails go_on
 
             Prints the job's id. With --unique, it is the id of an unfinished job with that key, if there is one.
             """)
@@ -42,10 +43,10 @@ struct EnqueueCommand: AsyncParsableCommand {
     @Option(name: .customLong("unique"), help: "At most one unfinished job has this key.")
     var uniqueKey: String?
 
-    @Option(
-        help: "If the key is taken: keep, replace, reschedule, merge, supersede or error.",
-        completion: .list(["keep", "replace", "reschedule", "merge", "supersede", "error"]))
-    var onConflict = "keep"
+    @Option(help: "What happens if the key is taken.")
+    var onConflict = Conflict.keep
+
+    @OptionGroup var uniqueness: UniquenessOptions
 
     @Option(
         help: "The job becomes obsolete if it hasn't started by this time, or 2h from now.",
@@ -57,6 +58,8 @@ struct EnqueueCommand: AsyncParsableCommand {
 
     @Option(name: .customLong("rate"), help: "The key of the rate that the job starts under (errand.set_key_rate).")
     var rateKey: String?
+
+    @OptionGroup var flow: FlowOptions
 
     @Option(name: .customLong("guard"), help: "A registered guard function that says whether the job is still wanted.")
     var guardName: String?
@@ -94,20 +97,9 @@ struct EnqueueCommand: AsyncParsableCommand {
     func run() async throws {
         let environment = try Environment.load()
         let payload = try storedPayload(environment.settings)
+        let values = values
         let response = try await environment.withConnection { connection in
-            let rows = try await connection.query(
-                Statement(
-                    """
-                    select job_id, inserted, state
-                    from errand.enqueue(
-                        $1, $2, $3, coalesce($13, now() + $14 * interval '1 microsecond'), $4::int4, $5::int4, $6,
-                        coalesce($15, now() + $16 * interval '1 microsecond'), $7, $8, $9, $10, $12,
-                        jsonb_build_object('traceparent', $11::text), $17, rate_key => $18)
-                    """,
-                    [
-                        kind, payload, queue, priority, maxAttempts, uniqueKey, onConflict, limitKey, guardName,
-                        tags, traceparent, subject,
-                    ] + Moment.parameters(at ?? delay) + Moment.parameters(notAfter) + [follow, rateKey]))
+            let rows = try await connection.query(values.statement(of: JobKind(rawValue: kind), payload))
             let (id, inserted, state) = try rows[0].decode(Int64.self, Bool.self, String.self)
             await warnOfUnknownNames(on: connection)
             return Response(job_id: id, inserted: inserted, state: state)
@@ -118,6 +110,35 @@ struct EnqueueCommand: AsyncParsableCommand {
             print(response.job_id)
             if !response.inserted { writeError("errand: this job already had the key, and is \(response.state)") }
         }
+    }
+
+    private var values: EnqueueOption.Values {
+        var values = EnqueueOption.Values()
+        values.queue = queue
+        switch at ?? delay {
+        case .at(let time): values.runAt = time
+        case .after(let delay): values.delay = delay
+        case nil: break
+        }
+        values.priority = priority
+        values.maxAttempts = maxAttempts
+        values.uniqueKey = uniqueKey
+        values.onConflict = onConflict
+        switch notAfter {
+        case .at(let time): values.notAfter = time
+        case .after(let delay): values.notAfterDelay = delay
+        case nil: break
+        }
+        values.limitKey = limitKey
+        values.rateKey = rateKey
+        values.guardName = guardName
+        values.tags = tags
+        values.subject = subject
+        values.forWorker.traceparent = traceparent
+        values.follow = follow
+        uniqueness.apply(to: &values)
+        flow.apply(to: &values)
+        return values
     }
 
     private func storedPayload(_ settings: Settings) throws -> JSONB {

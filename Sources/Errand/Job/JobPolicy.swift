@@ -95,7 +95,7 @@ public struct OrderPolicy: Sendable, Hashable {
 }
 
 /// What becomes of the jobs of an order key if one of them fails for good.
-public enum HeadFailure: String, Sendable, Hashable {
+public enum HeadFailure: String, Sendable, Hashable, CaseIterable {
     /// They wait until it is retried or discarded: `errand.blocked_keys` lists such keys.
     case block
     /// The next one starts.

@@ -16,6 +16,8 @@ public struct EnqueueOption: Sendable {
         package var runAt: Timestamp?
         package var delay: Duration?
         package var notAfter: Timestamp?
+        /// In place of `notAfter`: so long from now, by the database's clock.
+        package var notAfterDelay: Duration?
         package var limitKey: String?
         package var rateKey: String?
         package var guardName: String?
@@ -29,6 +31,8 @@ public struct EnqueueOption: Sendable {
         package var ifHeadFails: HeadFailure?
         package var batch: Int64?
 
+        package init() {}
+
         /// `forWorker` as errand.enqueue takes it.
         var options: JSONB? {
             get throws { forWorker == WorkerOptions() ? nil : try JSONB(encoding: forWorker) }
@@ -39,6 +43,29 @@ public struct EnqueueOption: Sendable {
             uniqueKey != nil || notAfter != nil || limitKey != nil || rateKey != nil || guardName != nil
                 || !tags.isEmpty || subject != nil || forWorker != WorkerOptions() || follow || !parents.isEmpty
                 || orderKey != nil || ifHeadFails != nil || batch != nil
+        }
+
+        /// The enqueue of one job. It returns `job_id`, `inserted` and `state`.
+        package func statement(
+            of kind: JobKind, _ payload: JSONB, kindDefaults: JSONB? = nil
+        ) throws -> Statement {
+            Statement(
+                """
+                select job_id, inserted, state
+                from errand.enqueue(
+                    $1, $2, $3, coalesce($4, now() + $5 * interval '1 microsecond'), $6::int4, $7::int4, $8,
+                    coalesce($9, now() + $10 * interval '1 microsecond'), $11, $12, $13, $14, $15, $16, $17, $18, $19,
+                    $20, rate_key => $21, unique_for => $22 * interval '1 microsecond', unique_while => $23,
+                    no_later_than => $24 * interval '1 microsecond', order_key => $25, if_head_fails => $26,
+                    batch => $27)
+                """,
+                [
+                    kind.rawValue, payload, queue, runAt, delay?.wholeMicroseconds, priority, maxAttempts, uniqueKey,
+                    notAfter, notAfterDelay?.wholeMicroseconds, onConflict.rawValue, limitKey, guardName,
+                    tags.isEmpty ? nil : tags, subject, try options, follow, kindDefaults,
+                    parents.isEmpty ? nil : parents, ifParentFails.rawValue, rateKey, uniqueFor?.wholeMicroseconds,
+                    uniqueWhile?.rawValue, noLaterThan?.wholeMicroseconds, orderKey, ifHeadFails?.rawValue, batch,
+                ])
         }
     }
 
@@ -60,7 +87,7 @@ public struct EnqueueOption: Sendable {
 /// What happens if an unfinished job already has the unique key.
 ///
 /// A running job stays as it is, unless it is superseded or the key is wanted for while a job waits.
-public enum Conflict: String, Sendable, Hashable {
+public enum Conflict: String, Sendable, Hashable, CaseIterable {
     /// The existing job stays as it is.
     case keep
     /// The existing job gets the content of this enqueue and all its attempts. Its id and its record stay.
@@ -77,7 +104,7 @@ public enum Conflict: String, Sendable, Hashable {
 }
 
 /// When a job has its unique key.
-public enum UniqueSpan: String, Sendable, Hashable {
+public enum UniqueSpan: String, Sendable, Hashable, CaseIterable {
     /// From its enqueue until it starts. If it waits again, it has the key unless another job has got it by then.
     case waiting
     /// From its enqueue until it ends.
@@ -85,7 +112,7 @@ public enum UniqueSpan: String, Sendable, Hashable {
 }
 
 /// What becomes of a job if one that it waits for fails for good, is cancelled or becomes obsolete.
-public enum ParentFailure: String, Sendable, Hashable {
+public enum ParentFailure: String, Sendable, Hashable, CaseIterable {
     /// The job waits on: the other one may be retried.
     case wait
     /// The job starts all the same, once the others have ended.

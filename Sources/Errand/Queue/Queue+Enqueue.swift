@@ -32,26 +32,8 @@ extension Queue {
     }
 
     private func enqueueOne<J: Job>(_ job: J, _ values: EnqueueOption.Values) throws -> Statement {
-        Statement(
-            """
-            select job_id, inserted, state
-            from errand.enqueue(
-                $1, $2, $3, coalesce($4, now() + $5 * interval '1 microsecond'), $6::int4, $7::int4, $8, $9, $10, $11, $12,
-                $13, $14, $15, $16, $17, $18, $19, rate_key => $20, unique_for => $21 * interval '1 microsecond',
-                unique_while => $22, no_later_than => $23 * interval '1 microsecond',
-                order_key => $24, if_head_fails => $25, batch => $26)
-            """,
-            [
-                J.kind.rawValue, try middleware.encoded(job), values.queue, values.runAt,
-                values.delay?.wholeMicroseconds,
-                values.priority, values.maxAttempts, values.uniqueKey, values.notAfter, values.onConflict.rawValue,
-                values.limitKey, values.guardName, values.tags.isEmpty ? nil : values.tags, values.subject,
-                try values.options, values.follow, try J.policy.kindDefaults(of: J.kind),
-                values.parents.isEmpty ? nil : values.parents, values.ifParentFails.rawValue,
-                values.rateKey,
-                values.uniqueFor?.wholeMicroseconds, values.uniqueWhile?.rawValue,
-                values.noLaterThan?.wholeMicroseconds, values.orderKey, values.ifHeadFails?.rawValue, values.batch,
-            ]
+        try values.statement(
+            of: J.kind, middleware.encoded(job), kindDefaults: J.policy.kindDefaults(of: J.kind)
         ).prepared
     }
 

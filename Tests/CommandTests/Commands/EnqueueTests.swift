@@ -57,6 +57,33 @@ import Testing
                 ["enqueue", "noop", "--unique", "one", "--on-conflict", "error"], settings: settings)
             #expect(taken.code == 1)
             #expect(taken.error.contains("unique_key: expected one that no unfinished job has, got that of job 1"))
+            let flow = try await Program.run(
+                [
+                    "enqueue", "noop", "--after", "1", "--if-parent-fails", "go_on", "--order", "ada",
+                    "--if-head-fails", "go_on", "--rate", "r", "--unique", "two", "--unique-while", "waiting",
+                    "--on-conflict", "reschedule", "--no-later-than", "1h",
+                ], settings: settings)
+            #expect(flow.code == 0)
+            let once = try await Program.run(
+                ["enqueue", "noop", "--unique", "three", "--unique-for", "2h", "--not-after", "1h"], settings: settings)
+            #expect(once.code == 0)
+            let isInFlow = try await database.query(
+                """
+                select options @> '{"after": [1], "if_parent_fails": "go_on", "order_key": "ada"}'
+                    and options ->> 'if_head_fails' = 'go_on' and rate_key = 'r' and waiting_key = 'two'
+                    and exists (
+                        select from errand.unique_period
+                        where unique_key = 'three' and until > now() + interval '119 minutes')
+                    and exists (
+                        select from errand.job
+                        where unique_key = 'three' and not_after - created_at = interval '1 hour')
+                from errand.job where unique_key = 'two'
+                """)
+            #expect(try isInFlow.scalar(Bool.self))
+            let batchless = try await Program.run(["enqueue", "noop", "--batch", "1"], settings: settings)
+            #expect(batchless.code == 1 && batchless.error.contains("batch: expected the id of a batch"))
+            let unknown = try await Program.run(["enqueue", "noop", "--if-head-fails", "stop"], settings: settings)
+            #expect(unknown.code == 64)
             let guarded = try await Program.run(["enqueue", "noop", "--guard", "nobody"], settings: settings)
             #expect(guarded.code == 1 && guarded.error.contains("guard: expected one of errand.guard, got 'nobody'"))
         }
