@@ -40,9 +40,9 @@ package struct API: Sendable {
             address: address, connections: mostWaits + 200, logger: logger, onListening: onListening)
         jobs = Jobs(
             database: database, queue: Queue(database: database), waits: Waits(most: mostWaits, factory: metrics))
-        let document = Operation.document([])
-        let json = OpenAPI(operations: Operation.ofJobs + [document], version: version).json
-        operations = Operation.ofJobs + [.document(json)]
+        let served = Operation.ofJobs + Operation.ofBatches
+        let json = OpenAPI(operations: served + [.document([])], version: version).json
+        operations = served + [.document(json)]
         self.bodyTimeout = bodyTimeout
         self.metrics = metrics
         log = RequestLog(logger: logger)

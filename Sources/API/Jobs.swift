@@ -57,6 +57,32 @@ struct Jobs: Sendable {
     }
 }
 
+// MARK: - Batches
+extension Jobs {
+    func openBatch(_ call: Call) async throws -> Reply {
+        let rows = try await database.query(
+            Statement("select errand_internal.api_open_batch_v1($1, $2::json)", [call.hash, call.body]))
+        let id = try rows.scalar(Int64.self)
+        let json: JSONValue = ["id": .number(Double(id)), "state": "open"]
+        return Reply(status: .created, json: json.sortedJSON, headers: [.location: "/v1/batches/\(id)"])
+    }
+
+    func readBatch(_ call: Call) async throws -> Reply {
+        let rows = try await database.query(
+            Statement("select errand_internal.api_batch_v1($1, $2)", [call.hash, try call.number("id")]))
+        return Reply(status: .ok, json: try rows.scalar(JSONB.self).bytes)
+    }
+
+    /// - Parameter reason: that of a caller who gives none.
+    func change(_ what: String, _ call: Call, reason: String? = nil) async throws -> Reply {
+        let rows = try await database.query(
+            Statement(
+                "select errand_internal.api_change_batch_v1($1, $2, $3, $4)",
+                [call.hash, try call.number("id"), what, call.parameters["reason"] ?? reason]))
+        return Reply(status: .ok, json: try rows.scalar(JSONB.self).bytes)
+    }
+}
+
 // MARK: - Waiting
 extension Jobs {
     private func job(_ id: Int64, _ hash: Bytes) async throws -> (JSONB, hasEnded: Bool) {

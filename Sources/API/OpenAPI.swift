@@ -84,7 +84,7 @@ struct OpenAPI {
             }
             if success.hasLocation {
                 response["headers"] = [
-                    "Location": ["description": "The job's path.", "schema": ["type": "string"]]
+                    "Location": ["description": "Its path.", "schema": ["type": "string"]]
                 ]
             }
             responses["\(success.status.code)"] = .object(response)

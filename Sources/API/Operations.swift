@@ -3,13 +3,15 @@ import HTTPTypes
 import Postgres
 
 extension Operation {
-    /// All that the API serves, but for the document itself.
+    /// What the API does with jobs.
     static let ofJobs = [enqueue, read, cancel, callBack]
 
-    private static let largestID: Int64 = 1 << 53 - 1
+    private static let id = Parameter(location: .path, name: "id", schema: .id, description: "The job's id.")
 
-    private static let id = Parameter(
-        location: .path, name: "id", schema: .integer(1...largestID), description: "The job's id.")
+    /// Why the caller changes something.
+    static let reason = Parameter(
+        location: .query, name: "reason", schema: .text(1...1000, .withoutNUL),
+        description: "Why, for the audit and the job.")
 
     private static let enqueue = Operation(
         id: "enqueueJob", method: .post, path: "/v1/jobs", summary: "Enqueue a job",
@@ -30,7 +32,10 @@ extension Operation {
             Success(status: .created, description: "The job is enqueued.", schema: .enqueued, hasLocation: true),
             Success(status: .ok, description: "There is a job with this key.", schema: .enqueued, hasLocation: true),
         ],
-        problems: [.badRequest, .forbidden, .conflict, .contentTooLarge, .unsupportedMediaType, .unprocessableContent]
+        problems: [
+            .badRequest, .forbidden, .notFound, .conflict, .contentTooLarge, .unsupportedMediaType,
+            .unprocessableContent,
+        ]
     ) { try await $0.jobs.enqueue($0) }
 
     private static let read = Operation(
@@ -55,12 +60,7 @@ extension Operation {
             A running job is told to stop, and what it does afterwards counts no more. A job that has ended stays as it \
             is: the response says how it ended.
             """,
-        parameters: [
-            id,
-            Parameter(
-                location: .query, name: "reason", schema: .text(1...1000, .withoutNUL),
-                description: "Why, for the audit and the job."),
-        ],
+        parameters: [id, reason],
         successes: [Success(status: .ok, description: "The job as it is now.", schema: .job)],
         problems: [.badRequest, .notFound, .unprocessableContent]
     ) { try await $0.jobs.cancel($0) }
@@ -87,31 +87,71 @@ extension Operation {
 
 extension Schema {
     private static let name = text(1...100, .name)
+    static let id = integer(1...(1 << 53 - 1))
+    /// A key that is stored behind the token's name.
+    private static let key = text(1...400, .withoutNUL)
+    /// In seconds, up to what PostgreSQL takes for a year: 360 days.
+    private static let withinYear = number(0.001...31_104_000)
+
+    /// What a job has that is enqueued now or at the end of a batch.
+    static let jobFields = [
+        Field(name: "kind", schema: name, description: "Which handler runs it.", isRequired: true),
+        Field(name: "payload", schema: .any, description: "What the handler gets: JSON up to 256 KB. Default: {}."),
+        Field(name: "queue", schema: name, description: "Default: the kind's."),
+        Field(name: "priority", schema: .integer(1...4), description: "1 (first) to 4 (last). Default: the kind's."),
+        Field(name: "max_attempts", schema: .integer(1...1000), description: "Default: the kind's."),
+        Field(
+            name: "tags", schema: .list(of: text(1...50, .withoutNUL), most: 20),
+            description: "Words to find the job by."),
+        Field(
+            name: "subject", schema: text(1...200, .withoutNUL),
+            description: "The user whose job it is: erased with that user."),
+    ]
 
     fileprivate static let newJob = named(
         "NewJob",
-        .object([
-            .init(name: "kind", schema: name, description: "Which handler runs it.", isRequired: true),
-            .init(name: "payload", schema: .any, description: "What the handler gets: JSON up to 256 KB. Default: {}."),
-            .init(name: "queue", schema: name, description: "Default: the kind's."),
-            .init(name: "run_at", schema: time, description: "The earliest start, up to 10 years from now."),
-            .init(
-                name: "delay_s", schema: .number(0...315_360_000),
-                description: "The same in seconds from now. Not beside run_at."),
-            .init(name: "not_after", schema: time, description: "The latest start: after it the job is obsolete."),
-            .init(
-                name: "priority", schema: .integer(1...4), description: "1 (first) to 4 (last). Default: the kind's."),
-            .init(name: "max_attempts", schema: .integer(1...1000), description: "Default: the kind's."),
-            .init(
-                name: "tags", schema: .list(of: text(1...50, .withoutNUL), most: 20),
-                description: "Words to find the job by."),
-            .init(
-                name: "subject", schema: text(1...200, .withoutNUL),
-                description: "The user whose job it is: erased with that user."),
-        ]))
+        .object(
+            jobFields + [
+                .init(name: "run_at", schema: time, description: "The earliest start, up to 10 years from now."),
+                .init(
+                    name: "delay_s", schema: .number(0...315_360_000),
+                    description: "The same in seconds from now. Not beside run_at."),
+                .init(name: "not_after", schema: time, description: "The latest start: after it the job is obsolete."),
+                .init(
+                    name: "after", schema: .list(of: id, most: 1000),
+                    description: "Jobs of the token that have to succeed first."),
+                .init(
+                    name: "if_parent_fails", schema: .choice(of: ParentFailure.self),
+                    description: "What becomes of the job if one of them doesn't. Default: wait."),
+                .init(name: "batch", schema: id, description: "The batch that it is in: one of the token's."),
+                .init(
+                    name: "order_key", schema: key,
+                    description: "Jobs of the token with this key run one after the other. Not if the kind has one."),
+                .init(
+                    name: "if_head_fails", schema: .choice(of: HeadFailure.self),
+                    description: "What a failure of the job does to those behind it. Default: block."),
+                .init(
+                    name: "rate_key", schema: key,
+                    description: "The key of the rate that it starts under: TOKEN/KEY. Not if the kind has one."),
+                .init(
+                    name: "unique_key", schema: key,
+                    description: "At most one unfinished job of the token has it. Not beside an Idempotency-Key."),
+                .init(
+                    name: "on_conflict", schema: .choice(of: Conflict.self),
+                    description: "What happens if a job has the unique key. Default: keep."),
+                .init(
+                    name: "unique_while", schema: .choice(of: UniqueSpan.self),
+                    description: "When the job has its unique key. Default: unfinished."),
+                .init(
+                    name: "unique_for_s", schema: withinYear,
+                    description: "It has the key for so many seconds, even once it has ended."),
+                .init(
+                    name: "no_later_than_s", schema: withinYear,
+                    description: "With reschedule: it is due at most so many seconds after its own enqueue."),
+            ]))
 
     private static let identity = [
-        Field(name: "id", schema: .integer(1...(1 << 53 - 1)), description: "The job's id.", isRequired: true),
+        Field(name: "id", schema: id, description: "The job's id.", isRequired: true),
         Field(
             name: "state", schema: text(1...20),
             description: "scheduled, available, parked or running; succeeded, failed, cancelled or obsolete.",

@@ -15,6 +15,7 @@ extension Schema {
         case .number(let range):
             ["type": "number", "minimum": .number(range.lowerBound), "maximum": .number(range.upperBound)]
         case .text(let text): .object(text.document)
+        case .choice(let names): ["type": "string", "enum": .array(names.map { .string($0) })]
         case .list(let schema, let most):
             ["type": "array", "items": schema.document, "maxItems": .number(Double(most))]
         case .optional(.any): [:]
@@ -43,7 +44,7 @@ extension Schema {
         case .named(let name, let schema): schema.named.merging([name: schema.document]) { $1 }
         case .optional(let schema), .list(let schema, _): schema.named
         case .object(let fields): fields.reduce(into: [:]) { $0.merge($1.schema.named) { $1 } }
-        case .text, .integer, .number, .boolean, .any: [:]
+        case .text, .choice, .integer, .number, .boolean, .any: [:]
         }
     }
 }

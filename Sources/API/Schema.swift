@@ -3,6 +3,8 @@ import Errand
 /// What JSON a request or a response has. Both the check of a request and the OpenAPI document are made from it.
 indirect enum Schema: Sendable {
     case text(Text)
+    /// One of these texts.
+    case choice([String])
     case integer(ClosedRange<Int64>)
     case number(ClosedRange<Double>)
     case boolean
@@ -45,6 +47,11 @@ indirect enum Schema: Sendable {
     }
 
     static let time = text(20...40, .time)
+
+    /// One of the names of an enumeration.
+    static func choice<C: CaseIterable & RawRepresentable<String>>(of type: C.Type) -> Schema {
+        .choice(type.allCases.map(\.rawValue))
+    }
 }
 
 // MARK: - Checks
@@ -57,6 +64,8 @@ extension Schema {
         case (.any, _), (.boolean, .bool), (.optional, .null): nil
         case (.optional(let schema), _), (.named(_, let schema), _): schema.problem(of: value, at: path)
         case (.text(let text), .string(let string)): text.problem(of: string).map { "\(path): \($0)" }
+        case (.choice(let names), .string(let string)):
+            names.contains(string) ? nil : "\(path): expected \(Self.list(names)), got another text"
         case (.integer(let range), .number(let number)):
             number.rounded() == number && number >= Double(range.lowerBound) && number <= Double(range.upperBound)
                 ? nil : "\(path): expected a whole number of \(range.lowerBound) to \(range.upperBound), got another"
@@ -87,9 +96,14 @@ extension Schema {
         return nil
     }
 
+    private static func list(_ names: [String]) -> String {
+        names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "")
+    }
+
     private var expected: String {
         switch self {
         case .text: "a text"
+        case .choice(let names): Self.list(names)
         case .integer: "a whole number"
         case .number: "a number"
         case .boolean: "true or false"

@@ -73,6 +73,11 @@ import Testing
             (#"{"kind": "noop", "run_at": "9999-01-01T00:00:00Z"}"#, 422),
             (#"{"kind": "noop", "run_at": "2030-01-01T00:00:00Z", "delay_s": 1}"#, 422),
             (#"{"kind": "noop", "not_after": "2000-01-01T00:00:00Z"}"#, 422),
+            (#"{"kind": "noop", "on_conflict": "drop"}"#, 400), (#"{"kind": "noop", "after": [0]}"#, 400),
+            (#"{"kind": "noop", "batch": "1"}"#, 400), (#"{"kind": "noop", "unique_for_s": 0}"#, 400),
+            (#"{"kind": "noop", "limit_key": "x"}"#, 400), (#"{"kind": "noop", "guard": "x"}"#, 400),
+            (#"{"kind": "noop", "after": [1]}"#, 404), (#"{"kind": "noop", "batch": 1}"#, 404),
+            (#"{"kind": "noop", "unique_for_s": 9}"#, 422), (#"{"kind": "noop", "if_head_fails": "block"}"#, 422),
             ("{\"kind\": \"noop\"}\0", 400), ("{\"kind\": \"noop\"} {}", 400),
             (
                 #"{"kind": "noop", "payload": "# + String(repeating: "[", count: 90) + String(repeating: "]", count: 90)
@@ -112,7 +117,10 @@ import Testing
                 ).status == 201)
             for (method, path, status) in [
                 (HTTPMethod.GET, "/v1/jobs", 405), (.PUT, "/v1/jobs/1", 405), (.HEAD, "/v1/jobs/1", 405),
-                (.GET, "/v1/signals/x", 405), (.GET, "/", 404), (.GET, "/v1/jobs/", 404), (.GET, "/v1/jobs/0", 404),
+                (.GET, "/v1/signals/x", 405), (.GET, "/v1/batches", 405), (.DELETE, "/v1/batches/1/close", 405),
+                (.GET, "/v1/batches/1", 404), (.POST, "/v1/batches/1/drop", 404), (.POST, "/v1/batches/x/close", 404),
+                (.POST, "/v1/batches/1/retry?reason=", 400), (.GET, "/", 404), (.GET, "/v1/jobs/", 404),
+                (.GET, "/v1/jobs/0", 404),
                 (.GET, "/v1/jobs/x", 404), (.GET, "/v1/jobs/-1", 404), (.GET, "/v1/jobs/9223372036854775808", 404),
                 (.GET, "/v1/jobs/1%27%20or%20true", 404), (.GET, "/v1/jobs/1/../1", 404),
                 (.GET, "/v1/jobs/1?wait=61s", 400), (.GET, "/v1/jobs/1?wait=1", 400),

@@ -170,10 +170,30 @@ import Testing
             #expect(
                 paths.mapValues { $0.keys.sorted() } == [
                     "/v1/jobs": ["post"], "/v1/jobs/{id}": ["delete", "get"], "/v1/signals/{token}": ["post"],
+                    "/v1/batches": ["post"], "/v1/batches/{id}": ["delete", "get"],
+                    "/v1/batches/{id}/close": ["post"], "/v1/batches/{id}/retry": ["post"],
                     "/v1/openapi.json": ["get"],
                 ])
             let schemas = (object["components"] as? [String: [String: Any]])?["schemas"]
-            #expect(schemas?.keys.sorted() == ["EnqueuedJob", "Job", "NewJob", "Outcome", "Problem"])
+            #expect(
+                schemas?.keys.sorted() == [
+                    "Batch", "BatchCallback", "ChangedBatch", "EnqueuedJob", "Job", "NewBatch", "NewJob",
+                    "OpenedBatch", "Outcome", "Problem",
+                ])
+            let properties = (schemas?["NewJob"] as? [String: Any])?["properties"] as? [String: [String: Any]]
+            // What operators alone decide, what the API sets itself, and what has another name here.
+            let arguments = try await api.database.value(
+                """
+                select string_agg(name, ' ' order by name)
+                from unnest((select proargnames from pg_proc where oid = 'errand.enqueue'::regproc)) as name
+                where name not in ('limit_key', 'guard', 'kind_defaults', 'follow', 'options', 'job_id', 'inserted',
+                    'state')
+                """)
+            let names = properties?.keys.map {
+                $0.hasSuffix("_for_s") || $0.hasSuffix("_than_s") ? String($0.dropLast(2)) : $0
+            }
+            #expect(names?.filter { $0 != "delay_s" }.sorted().joined(separator: " ") == arguments)
+            #expect(properties?["if_parent_fails"]?["enum"] as? [String] == ["wait", "go_on", "cancel"])
         }
     }
 

@@ -10,13 +10,14 @@ import Testing
         .init(name: "count", schema: .integer(1...4), description: ""),
         .init(name: "words", schema: .list(of: .text(1...2), most: 2), description: ""),
         .init(name: "at", schema: .optional(.time), description: ""),
+        .init(name: "one", schema: .choice(["a", "b", "c"]), description: ""),
     ])
 
     @Test(
         "what fits is taken",
         arguments: [
             #"{"name": "a"}"#, #"{"name": "a-1", "count": 4.0}"#, #"{"name": "a", "words": []}"#,
-            #"{"name": "a", "words": ["é", "🚲🚲"]}"#, #"{"name": "a", "at": null}"#,
+            #"{"name": "a", "one": "b"}"#, #"{"name": "a", "words": ["é", "🚲🚲"]}"#, #"{"name": "a", "at": null}"#,
             #"{"name": "a", "at": "2026-11-28T22:00:00.5+01:00"}"#,
         ])
     func fits(json: String) throws {
@@ -36,7 +37,9 @@ import Testing
             (#"{"name": "a", "words": ["a", "b", "c"]}"#, "words: expected at most 2 elements, got 3"),
             (#"{"name": "a", "words": ["a", 1]}"#, "words[1]: expected a text, got a number"),
             (#"{"name": "a", "at": "now"}"#, "at: expected 20 to 40 characters, got 3"),
-            (#"{"name": "a", "more": 1}"#, "body: expected no fields but name, count, words, at, got 'more'"),
+            (#"{"name": "a", "one": "d"}"#, "one: expected a, b or c, got another text"),
+            (#"{"name": "a", "one": 1}"#, "one: expected a, b or c, got a number"),
+            (#"{"name": "a", "more": 1}"#, "body: expected no fields but name, count, words, at, one, got 'more'"),
         ])
     func refused(json: String, problem: String) throws {
         #expect(Self.schema.problem(of: try JSONValue(JSONB(json)), at: "body") == problem)

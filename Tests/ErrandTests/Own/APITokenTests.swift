@@ -26,6 +26,10 @@ import Testing
             let foreign = try await logins.query(
                 "select job_id from errand.enqueue('sum', unique_key => 'a/taken', follow => true)", as: logins.shop
             ).scalar(Int64.self)
+            let open = "select errand_internal.api_open_batch_v1"
+            let batch = try await logins.query("\(open)(sha256('a'), '{\"name\": \"b\"}')", as: logins.shop)
+                .scalar(Int64.self)
+            let change = "select errand_internal.api_change_batch_v1"
             let job = "select job from errand_internal.api_job_v1"
             let cancel = "select errand_internal.api_cancel_v1"
             let rows: [(what: String, login: String, call: String, state: String)] = [
@@ -61,6 +65,34 @@ import Testing
                 (
                     "a key that another login has used", logins.mail,
                     "\(Self.enqueue)(sha256('a'), '{\"kind\": \"sum\"}', 'k')", "ER409"
+                ),
+                (
+                    "a job without a token as a parent", logins.shop,
+                    "\(Self.enqueue)(sha256('b'), '{\"kind\": \"sum\", \"after\": [\(foreign)]}')", "ER404"
+                ),
+                (
+                    "another login's job as a parent", logins.mail,
+                    "\(Self.enqueue)(sha256('a'), '{\"kind\": \"sum\", \"after\": [\(own)]}')", "ER404"
+                ),
+                (
+                    "another login's batch", logins.mail,
+                    "\(Self.enqueue)(sha256('a'), '{\"kind\": \"sum\", \"batch\": \(batch)}')", "ER404"
+                ),
+                (
+                    "a callback of another kind", logins.shop,
+                    "\(open)(sha256('a'), '{\"name\": \"b\", \"on_finish\": {\"kind\": \"noop\"}}')", "ER403"
+                ),
+                (
+                    "another token cancels a batch", logins.shop, "\(change)(sha256('b'), \(batch), 'cancel', 'x')",
+                    "ER404"
+                ),
+                (
+                    "another login retries a batch", logins.mail, "\(change)(sha256('a'), \(batch), 'retry', 'x')",
+                    "ER404"
+                ),
+                (
+                    "another login sees a batch", logins.mail,
+                    "select errand_internal.api_batch_v1(sha256('a'), \(batch))", "ER404"
                 ),
                 ("another token reads", logins.shop, "\(job)(sha256('b'), \(own))", "ER404"),
                 ("another token cancels", logins.shop, "\(cancel)(sha256('b'), \(own), 'x')", "ER404"),

@@ -149,6 +149,7 @@ create table errand.batch (
     total bigint,
     owner text not null,
     name text not null,
+    token text,
     outcome text,
     writers xid8[],
     on_success jsonb,
@@ -172,6 +173,7 @@ comment on column errand.batch.failure_job_id is 'the job of on_failure; null = 
 comment on column errand.batch.total is 'how many jobs it had at its end; null = it has not ended';
 comment on column errand.batch.owner is 'the login that opened it';
 comment on column errand.batch.name is 'what it is called; need not be unique';
+comment on column errand.batch.token is 'the token of the HTTP API that opened it; null = none did';
 comment on column errand.batch.outcome is
     'succeeded, or failed if a job had failed, was cancelled or obsolete at the end; null = it has not ended';
 comment on column errand.batch.writers is

@@ -10,7 +10,7 @@ language plpgsql stable security definer set search_path = pg_catalog, errand, p
 declare
     token constant errand.api_token := errand_internal.token_of(hash);
 begin
-    if errand_internal.is_of_token(job_id, token.name) then
+    if errand_internal.ids_of_token(array[job_id], token.name) <> '{}' then
         select to_jsonb(own), own.finished_at is not null into job, has_ended from errand.job(job_id) as own;
     end if;
     if job is null then

@@ -1,5 +1,6 @@
 -- enqueue_callback: enqueues a callback of a batch, and returns the job. Its payload gets the batch, if it is an
--- object that isn't encrypted; its options say of which batch it is one.
+-- object that isn't encrypted; its options say of which batch it is one. If the HTTP API opened the batch for a token,
+-- the job is that token's too.
 create or replace function errand_internal.enqueue_callback(batch errand.batch, callback jsonb, event text)
 returns bigint
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
@@ -27,7 +28,8 @@ begin
         select inserted.job_id
         from errand_internal.insert_job(
             asked.kind, asked.payload, asked.queue, null, asked.priority, asked.max_attempts, null, null, 'keep',
-            asked.limit_key, null, asked.tags, asked.subject, asked.options, null, asked.kind_defaults,
+            asked.limit_key, null, asked.tags, asked.subject, asked.options,
+            case when batch.token is not null then batch.owner end, asked.kind_defaults, batch.token,
             rate_key => asked.rate_key) as inserted);
     update errand.job
     set options = coalesce(job.options, '{}') || jsonb_build_object('callback_of', batch.id)
