@@ -28,11 +28,9 @@ declare
 begin
     next_memory := memory;
     is_more := false;
-    -- An older snapshot doesn't show what the transactions have written that ended after it.
-    if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+    if not errand_internal.begin_check() then
         return;
     end if;
-    perform set_config('synchronous_commit', 'off', true);
     if not known ? 'last' then
         counted := coalesce(pg_sequence_last_value('errand.batches_begun'), 0);
         writers := errand_internal.writers_of('errand.job') || errand_internal.writers_of('errand.batch');

@@ -28,11 +28,9 @@ declare
 begin
     next_memory := memory;
     is_more := false;
-    -- An older snapshot doesn't show what the transactions have written that ended after it.
-    if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+    if not errand_internal.begin_check() then
         return;
     end if;
-    perform set_config('synchronous_commit', 'off', true);
     select array_agg(id), array_agg(child_id) into checks, children
     from (
         select id, child_id

@@ -26,11 +26,9 @@ declare
 begin
     next_memory := memory;
     is_more := false;
-    -- An older snapshot doesn't show what the transactions have written that ended after it.
-    if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+    if not errand_internal.begin_check() then
         return;
     end if;
-    perform set_config('synchronous_commit', 'off', true);
     for nth in 1..slice loop
         select joined.order_key into key
         from errand.order_job as joined
