@@ -40,49 +40,56 @@ struct ListBatches: ListingCommand {
     ]
 }
 
-struct CancelBatch: ActionCommand {
+/// Changes all jobs of one batch.
+protocol BatchActionCommand: ActionCommand {
+    var batch: BatchArguments { get }
+}
+
+struct BatchArguments: ParsableArguments {
+    @Argument(help: "The batch's id.")
+    var id: Int64
+
+    @OptionGroup var reason: Reason
+    @OptionGroup var output: ActionOutput
+}
+
+extension BatchActionCommand {
+    var output: ActionOutput { batch.output }
+    var subject: Subject { .numbered(batch.id, as: "batch_id") }
+}
+
+struct CancelBatch: BatchActionCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
         abstract: "Cancel the jobs of a batch that have not ended. An open batch is closed first.")
 
-    @Argument(help: "The batch's id.")
-    var id: Int64
-
-    @OptionGroup var reason: Reason
-    @OptionGroup var output: ActionOutput
-
-    var subject: Subject { .numbered(id, as: "batch_id") }
+    @OptionGroup var batch: BatchArguments
 
     func act(on connection: Connection) async throws -> Done {
-        _ = try await connection.call("errand.batch_close($1)", [id], as: Bool.self)
-        return try await connection.changeBatch("cancel", id, reason.text, "cancelled")
+        _ = try await connection.call("errand.batch_close($1)", [batch.id], as: Bool.self)
+        return try await connection.changeBatch("cancel", batch, "cancelled")
     }
 }
 
-struct RetryBatch: ActionCommand {
+struct RetryBatch: BatchActionCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
         abstract: "Retry the jobs of a batch that have failed or were cancelled. Callbacks come once all the same.")
 
-    @Argument(help: "The batch's id.")
-    var id: Int64
-
-    @OptionGroup var reason: Reason
-    @OptionGroup var output: ActionOutput
-
-    var subject: Subject { .numbered(id, as: "batch_id") }
+    @OptionGroup var batch: BatchArguments
 
     func act(on connection: Connection) async throws -> Done {
-        try await connection.changeBatch("retry", id, reason.text, "retried")
+        try await connection.changeBatch("retry", batch, "retried")
     }
 }
 
 extension Connection {
     /// Changes 10,000 jobs of a batch at a time until none is left.
-    fileprivate func changeBatch(_ action: String, _ id: Int64, _ reason: String, _ word: String) async throws -> Done {
+    fileprivate func changeBatch(_ action: String, _ batch: BatchArguments, _ word: String) async throws -> Done {
         var changed: Int64 = 0
         while true {
-            let count = try await call("errand.batch_\(action)($1, $2)", [id, reason], as: Int64.self)
+            let count = try await call(
+                "errand.batch_\(action)($1, $2)", [batch.id, batch.reason.text], as: Int64.self)
             if count == 0 { return Done(word, " \(changed) jobs") }
             changed += count
         }
