@@ -85,6 +85,8 @@ import Testing
             ] {
                 #expect(try await database.refusal(of: "select errand.set_retention(\(arguments))") == "ER422")
             }
+            // Ten years in days, which are more than the 3,600 days that '10 years' is compared as.
+            try await database.execute("select errand.set_retention('noop', 'failed', '3653 days', 'x')")
         }
     }
 }

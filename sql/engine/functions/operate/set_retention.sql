@@ -24,7 +24,7 @@ begin
     then
         raise exception 'set_retention: state: expected succeeded, failed, cancelled or obsolete, got %',
             quote_nullable(left(set_retention.state, 100)) using errcode = 'ER422';
-    elsif set_retention.keep < interval '1 minute' or set_retention.keep > interval '10 years' then
+    elsif set_retention.keep < interval '1 minute' or set_retention.keep > interval '3660 days' then
         raise exception 'set_retention: keep: expected 1 minute to 10 years, or null, got %', set_retention.keep
             using errcode = 'ER422';
     end if;

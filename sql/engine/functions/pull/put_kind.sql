@@ -29,7 +29,7 @@ begin
         and (
             cardinality(put_kind.retry_delays) between 1 and 1000
             and interval '0' <= all (put_kind.retry_delays)
-            and interval '10 years' >= all (put_kind.retry_delays)) is not true
+            and interval '3660 days' >= all (put_kind.retry_delays)) is not true
     then
         raise exception 'put_kind: retry_delays: expected 1 to 1000 intervals up to 10 years, got %',
             left(put_kind.retry_delays::text, 120) using errcode = 'ER422';

@@ -21,10 +21,11 @@ begin
     elsif unique_while not in ('waiting', 'unfinished') then
         raise exception '%: unique_while: expected waiting or unfinished, got %', context,
             quote_literal(left(unique_while, 120)) using errcode = 'ER422';
-    elsif not (unique_for > interval '0' and unique_for <= interval '1 year') then
+    -- A year as an interval is compared as one of 360 days.
+    elsif not (unique_for > interval '0' and unique_for <= interval '366 days') then
         raise exception '%: unique_for: expected more than 0 and at most 1 year, got %', context, unique_for
             using errcode = 'ER422';
-    elsif not (no_later_than > interval '0' and no_later_than <= interval '1 year') then
+    elsif not (no_later_than > interval '0' and no_later_than <= interval '366 days') then
         raise exception '%: no_later_than: expected more than 0 and at most 1 year, got %', context, no_later_than
             using errcode = 'ER422';
     elsif no_later_than is not null and on_conflict is distinct from 'reschedule' then

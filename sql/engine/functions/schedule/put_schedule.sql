@@ -74,7 +74,7 @@ begin
         raise exception 'put_schedule: missed: expected skip, latest or all, got %',
             coalesce(quote_literal(put_schedule.missed), 'null') using errcode = 'ER422';
     elsif put_schedule.max_lateness is null
-        or put_schedule.max_lateness not between interval '1 second' and interval '10 years'
+        or put_schedule.max_lateness not between interval '1 second' and interval '3660 days'
     then
         raise exception 'put_schedule: max_lateness: expected 1 s to 10 years, got %',
             coalesce(put_schedule.max_lateness::text, 'null') using errcode = 'ER422';
