@@ -101,6 +101,24 @@ import Testing
         try await closed(server)
     }
 
+    @Test("a server that responds before it has read the request, and then hangs up, ends the call and nothing else")
+    func early() async throws {
+        let server = try await StubServer(readsBody: false) { _ in [.send(StubServer.json("1"))] }
+        // More than the buffers of the sockets hold, so that the response comes first.
+        let request = CallKit.request("\"\(String(repeating: "x", count: 250_000))\"")
+        for _ in 0..<10 {
+            try await withThrowingTaskGroup(of: EndpointReply.self) { group in
+                for _ in 0..<20 {
+                    group.addTask { try await CallKit().caller().call(CallKit.endpoint(server.url), request) }
+                }
+                for try await reply in group {
+                    if case .failed = reply { continue }
+                    #expect(reply == .done(output: JSONB("1")))
+                }
+            }
+        }
+    }
+
     @Test("of an error's text without end, the status is known at once")
     func errorFloods() async throws {
         let server = try await StubServer { _ in

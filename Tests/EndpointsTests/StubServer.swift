@@ -48,8 +48,10 @@ final class StubServer: Sendable {
     /// - Parameters:
     ///   - port: 0 is a free one.
     ///   - tls: nil is plain HTTP.
+    ///   - readsBody: whether it responds after the whole request; otherwise it does once it has the head, and hangs up
+    ///     at the end.
     init(
-        on host: String = "127.0.0.1", port: Int = 0, tls: NIOSSLContext? = nil,
+        on host: String = "127.0.0.1", port: Int = 0, tls: NIOSSLContext? = nil, readsBody: Bool = true,
         _ script: @escaping @Sendable (Request) -> [Step] = { _ in [.send(StubServer.response())] }
     ) async throws {
         let state = Pass()
@@ -62,7 +64,7 @@ final class StubServer: Sendable {
                     let handlers = channel.pipeline.syncOperations
                     if let tls { try handlers.addHandler(NIOSSLServerHandler(context: tls)) }
                     try handlers.addHandler(ByteToMessageHandler(HTTPRequestDecoder()))
-                    try handlers.addHandler(Connection(state, script))
+                    try handlers.addHandler(Connection(state, script, readsBody: readsBody))
                 }
             }
             .bind(host: host, port: port).get()
@@ -90,13 +92,15 @@ final class StubServer: Sendable {
 
         private let server: Pass
         private let script: @Sendable (Request) -> [Step]
+        private let readsBody: Bool
         private var head: HTTPRequestHead?
         private var body: [UInt8] = []
         private var number = 0
 
-        init(_ server: Pass, _ script: @escaping @Sendable (Request) -> [Step]) {
+        init(_ server: Pass, _ script: @escaping @Sendable (Request) -> [Step], readsBody: Bool) {
             self.server = server
             self.script = script
+            self.readsBody = readsBody
         }
 
         func channelActive(context: ChannelHandlerContext) {
@@ -117,19 +121,24 @@ final class StubServer: Sendable {
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             switch unwrapInboundIn(data) {
-            case .head(let head): (self.head, body) = (head, [])
+            case .head(let head):
+                (self.head, body) = (head, [])
+                if !readsBody { respond(on: context.channel) }
             case .body(let bytes): body += bytes.readableBytesView
-            case .end:
-                guard let head else { return }
-                let request = server.state.withLock { state in
-                    let request = Request(
-                        path: head.uri, headers: head.headers, body: body, number: state.requests.count + 1,
-                        connection: number)
-                    state.requests.append(request)
-                    return request
-                }
-                Self.carryOut(script(request)[...], on: context.channel)
+            case .end: if readsBody { respond(on: context.channel) } else { context.close(promise: nil) }
             }
+        }
+
+        private func respond(on channel: any Channel) {
+            guard let head else { return }
+            let request = server.state.withLock { state in
+                let request = Request(
+                    path: head.uri, headers: head.headers, body: body, number: state.requests.count + 1,
+                    connection: number)
+                state.requests.append(request)
+                return request
+            }
+            Self.carryOut(script(request)[...], on: channel)
         }
 
         private static func carryOut(_ steps: ArraySlice<Step>, on channel: any Channel) {

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import NIOCore
+import NIOPosix
 import NIOSSL
 import Outbound
 import Synchronization
@@ -52,7 +53,10 @@ final class EndpointConnection: Sendable {
                 return channel.eventLoop.makeFailedFuture(error)
             }
         }
-        http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        // All on one loop: where a request and its connection have different ones, AsyncHTTPClient 1.37 hears late that
+        // the request is written, and ends the process if a server has responded before and hung up since.
+        http = HTTPClient(
+            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton.next()), configuration: configuration)
     }
 
     // A request that waits for its response retains the connection, so nothing is interrupted here.
