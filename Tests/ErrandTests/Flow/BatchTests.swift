@@ -283,8 +283,13 @@ import Testing
                 select errand.batch_open(
                     'Ada', on_finish => '{"kind": "noop", "subject": "ada"}', properties => '{}')
                 """)
+            let owned = try await database.query("select max(id) from errand.batch").scalar(Int64.self)
+            let job = try await database.member(of: owned, more: ", subject => 'ada'")
             _ = try await database.query("select errand_internal.erase_subject('ada', 'asked')")
             #expect(try await database.text("select name, on_finish, properties from errand.batch") == "erased||")
+            // What a user has had erased runs for nobody any more.
+            #expect(try await database.text("select errand.batch_retry(\(owned), 'again')") == "0")
+            #expect(try await database.text("select now from errand.retry('{\(job)}', 'again')") == "obsolete")
         }
     }
 }

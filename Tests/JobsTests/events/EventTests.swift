@@ -197,7 +197,7 @@ import Testing
                     == ["2|true"])
             #expect(
                 try await database.lines("select state, reason from errand.history where kind = 'upload_retry'")
-                    == ["cancelled|its event is over", "cancelled|its event is over"])
+                    == ["obsolete|its event is over", "obsolete|its event is over"])
             #expect(try await database.number("select count(*) from errand.job where kind = 'upload_retry'") == 2)
         }
     }

@@ -11,7 +11,7 @@ import Testing
 @testable import Jobs
 
 @Suite("What is on its way when its event is purged") struct PurgeInFlightTests {
-    @Test("E1: a compression that runs ends as cancelled, and leaves neither a row nor an object")
+    @Test("E1: a compression that runs is cancelled, and leaves neither a row nor an object")
     func compression() async throws {
         try await withService { service in
             let (database, store) = (service.database, service.store)
@@ -25,7 +25,7 @@ import Testing
             try await purge(event, database)
             #expect(
                 try await database.lines("select state, reason from errand.history where kind = 'image_compression'")
-                    == ["cancelled|its event is over", "cancelled|its event is over"])
+                    == ["obsolete|its event is over", "obsolete|its event is over"])
             try await expectNothingLeft(service)
             #expect(
                 try await database.lines(
@@ -55,7 +55,7 @@ import Testing
             try await purge.value
             #expect(
                 try await database.lines("select kind, state, subject from errand.history order by kind") == [
-                    "image_compression|cancelled|", "upload_retry|cancelled|",
+                    "image_compression|obsolete|", "upload_retry|obsolete|",
                 ])
         }
     }

@@ -1,6 +1,8 @@
 -- blank_jobs: blanks ended jobs: payload, keys, tags, progress, steps, errors, result, subject, the names of
 -- signals, and what errand.undo would bring back. For functions of apps; no role may call it.
 --
+-- Cancelled ones are obsolete then: a retry would run them again without their payload.
+--
 -- reason replaces that of the jobs, and of operators' actions that changed no other jobs. Who did what and when stays
 -- in errand.audit. Returns the number of changed rows.
 -- errand: after without_errors
@@ -14,7 +16,8 @@ declare
 begin
     with blanked as (
         update errand.history
-        set payload = case when payload is not null then '{}'::jsonb end,
+        set state = case state when 'cancelled' then 'obsolete' else state end,
+            payload = case when payload is not null then '{}'::jsonb end,
             attempts = errand_internal.without_errors(attempts),
             output = null, reason = case when reason is not null then $2 end, unique_key = null, waiting_key = null,
             tags = null, limit_key = null, rate_key = null, subject = null,
