@@ -348,38 +348,8 @@ extension FlowStorm {
             """
         #expect(try await database.count(early) > Self.fan)
         #expect(try await database.count("\(early) where parent.id is null or parent.finished_at > first.began") == 0)
-        try await expectBatchRules(of: batch)
-    }
-
-    private func expectBatchRules(of batch: Int64) async throws {
         #expect(try await database.count("from errand.batch where id = \(batch) and total >= \(Self.batch)") == 1)
-        let members = """
-            from errand.batch
-            left join lateral (
-                select count(*) as total, max(finished_at) filter (where not attempts @> '[{"outcome": "failed"}]') as last
-                from errand.history where options ->> 'batch' = batch.id::text
-            ) as member on true
-            """
-        #expect(try await database.count("\(members) where batch.total is distinct from member.total") == 0)
-        #expect(try await database.count("\(members) where member.last > batch.ended_at") == 0)
-        let callbacks = """
-            from errand.batch
-            left join lateral (
-                select array_agg(id order by id) as ids from errand.history where options ->> 'callback_of' = batch.id::text
-            ) as callback on true
-            where callback.ids is distinct from array(
-                    select id from unnest(array[success_job_id, finish_job_id, failure_job_id]) as id
-                    where id is not null order by id)
-                or finish_job_id is null or (success_job_id is not null) <> (outcome = 'succeeded')
-                or outcome = 'failed' and failure_job_id is null
-            """
-        #expect(try await database.count(callbacks) == 0)
-        let early = """
-            from errand.batch
-            join errand.history as finish on finish.id = finish_job_id
-            join errand.history as member on member.options ->> 'batch' = batch.id::text
-            where member.finished_at > finish.started_at and not member.attempts @> '[{"outcome": "failed"}]'
-            """
-        #expect(try await database.count(early) == 0)
+        let faults = try await database.faultsOfBatches()
+        #expect(faults == [])
     }
 }

@@ -134,6 +134,7 @@ struct RandomWalk {
             "select errand.resume_queue(name) from errand.queue",
             "select errand.set_rate(queue, null, null) from errand.rate", "select errand.circuit_close('wall')",
             "select errand.set_key_rate(rate_key, null, null) from errand.key_rate",
+            "select errand.batch_close(id) from errand.batch where closed_at is null",
             "select errand.set_limit(limit_key, case limit_key when 'tenant/4' then 1 else 2 end) from errand.limit",
         ] {
             try await database.execute(statement)
@@ -158,7 +159,11 @@ struct RandomWalk {
             update errand.job set queue = 'default', kind = case when kind = 'unclaimed' then 'noop' else kind end
             where queue = 'idle' or kind = 'unclaimed'
             """)
-        let isDrained = try await ends("true", database, record)
+        var isDrained = try await ends("true", database, record)
+        // Then their callbacks are there.
+        _ = try await database.becomes(
+            "not exists (select from errand.batch where ended_at is null)", within: .seconds(30))
+        isDrained = try await ends("true", database, record) && isDrained
         record.with { $0.chaos["seconds until all had ended"] = Int((ContinuousClock.now - start).components.seconds) }
         return isDrained
     }

@@ -156,6 +156,18 @@ struct BrokenRule: Sendable, CustomTestStringConvertible, CustomStringConvertibl
             description: "keys that end with their jobs", function: "take_period",
             parts: ["existing.until > clock_timestamp()": "false", "existing.until <= clock_timestamp()": "true"]),
         BrokenRule(
+            description: "batches that end before their last job", function: "end_batch",
+            parts: ["if probe.is_left is distinct from false then": "if false then"]),
+        BrokenRule(
+            description: "batches that forget failures", function: "note_unsuccessful",
+            parts: ["where (select true": "where false and (select true"]),
+        BrokenRule(
+            description: "callbacks that come twice", function: "end_batch",
+            parts: [
+                "existing.finish_job_id := errand":
+                    "perform errand_internal.enqueue_callback(existing, existing.on_finish, 'finish'); existing.finish_job_id := errand"
+            ]),
+        BrokenRule(
             description: "cancelled jobs that stay", function: "cancel",
             parts: ["perform errand_internal.move_to_cancelled(existing, reason);": ""]),
     ]

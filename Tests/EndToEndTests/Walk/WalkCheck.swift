@@ -23,6 +23,7 @@ struct WalkCheck {
         try await checkOperations(&model, heard)
         try await checkRelations(&model, isDrained)
         try await checkSchedules(&model)
+        for fault in try await database.faultsOfBatches() { model.report(0, fault) }
         try await checkCounts(&model, events, heard.kills)
         return model.faults
     }

@@ -204,6 +204,8 @@ extension WalkModel {
         case ("running", _), (_, "running"): report(new.id, "\(old.state) became \(new.state)")
         // It has its key again.
         case _ where old.state == new.state && old.uniqueKey == nil && new.uniqueKey != nil: break
+        // A batch's callback, within its enqueue.
+        case ("available", "available") where old.xid == new.xid: break
         case ("available", "available"):
             expect(operation != nil, new, "a waiting job was changed")
         case ("scheduled", "available") where operation == nil:

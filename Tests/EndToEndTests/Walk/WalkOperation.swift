@@ -14,7 +14,7 @@ struct WalkOperation: Sendable {
 /// Draws operations: the same ones in the same order for the same seed.
 struct WalkGenerator {
     private var random: SeededGenerator
-    private var content: Int64
+    var content: Int64
 
     /// - Parameter session: sessions of one seed draw different operations.
     init(seed: UInt64, session: Int) {
@@ -48,6 +48,7 @@ struct WalkGenerator {
             case ..<25: enqueueAfter()
             case ..<32: enqueueMerged()
             case ..<36: enqueueForTime()
+            case ..<44: enqueueBatch()
             default: enqueue()
             }
         case ..<36: enqueueMany()
@@ -64,7 +65,8 @@ struct WalkGenerator {
         case ..<86: setLimit()
         case ..<88: setRate()
         case ..<89: setKeyRate()
-        case ..<92: circuit()
+        case ..<90: circuit()
+        case ..<92: changeBatch()
         case ..<94: releaseWorker()
         case ..<97: schedule()
         case ..<99: only("hold", "(\(rows("id", 3))) as drawn")
@@ -72,8 +74,8 @@ struct WalkGenerator {
         }
     }
 
-    private mutating func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
-    private mutating func pick<T>(_ values: [T]) -> T { values.randomElement(using: &random)! }
+    mutating func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
+    mutating func pick<T>(_ values: [T]) -> T { values.randomElement(using: &random)! }
 }
 
 // MARK: - Enqueues
@@ -132,6 +134,9 @@ extension WalkGenerator {
         let key = number(0..<2) == 0 ? number(0..<20) : nil
         var given = arguments(onConflict: conflict, key: key)
         if key != nil, number(0..<3) == 0 { given.append(("unique_while", "\"waiting\"")) }
+        if key == nil, number(0..<6) == 0 {
+            given.append(("batch", "(select max(id) from errand.batch where ended_at is null)"))
+        }
         let call = given.map { "\($0) => \(sql($1))" }.joined(separator: ", ")
         return enqueued(
             conflict == "supersede" ? "enqueue_supersede" : "enqueue", "errand.enqueue(\(call))",
@@ -293,7 +298,7 @@ extension WalkGenerator {
     }
 
     /// Reads rows that are not about jobs.
-    private func only(_ name: String, _ rows: String) -> WalkOperation {
+    func only(_ name: String, _ rows: String) -> WalkOperation {
         WalkOperation(name: name, results: "(select nullif(count(*), count(*))::text::jsonb from \(rows))")
     }
 
