@@ -13,4 +13,8 @@ const char *process_argument(int index);
 /* Lets the process have this many open files at once, as far as its hard limit allows. Returns how many it may have. */
 unsigned long process_allow_open_files(unsigned long most);
 
+/* Sends a text to a Unix datagram socket: its path, or `@` and its name in the abstract namespace. Returns 0, or the
+ * errno of the failed step. */
+int process_notify(const char *socket, const char *text);
+
 #endif

@@ -73,6 +73,7 @@ struct Serving {
             worker: worker, capacity: isAlone ? nil : worker.map(SharedCapacity.init), jobs: jobs,
             isScheduler: isScheduler)
         let limit = (worker?.grace ?? .zero) + .seconds(2) + (traces == nil ? .zero : Self.flushLimit)
+        let manager = ServiceManager(logger: environment.logger)
         let log = ProcessLog(isWeb ? "run" : isWorker ? "worker" : "scheduler", environment)
         try await log.around {
             try await StopSignals.run(within: limit, log: log) {
@@ -82,10 +83,11 @@ struct Serving {
                 // Serves while the database is awaited, and until the last job is handed back. Then it is cancelled.
                 async let _: Void? = web?.serve(checks)
                 async let _: Void? = api?.serve()
+                async let _: Void? = manager?.tell(of: checks)
                 if isAlone { try await services[0].waitUntilReady() }
                 let group = ServiceGroup(
                     services: isAlone ? services[0].services : services, logger: environment.logger)
-                try await withShutdown(of: group) { try await group.run() }
+                try await withShutdown(of: group, telling: manager) { try await group.run() }
                 for service in services { await service.stop() }
                 await jobs?.stop()
                 await traces?.stop(within: Self.flushLimit)
@@ -93,9 +95,12 @@ struct Serving {
         }
     }
 
-    func withShutdown(of group: ServiceGroup, _ body: () async throws -> Void) async throws {
+    func withShutdown(
+        of group: ServiceGroup, telling manager: ServiceManager? = nil, _ body: () async throws -> Void
+    ) async throws {
         let shutdown = Task {
             await StopSignals.requested()
+            manager?.tellEnd()
             await group.triggerGracefulShutdown()
         }
         defer { shutdown.cancel() }

@@ -59,22 +59,26 @@ package struct NotReady: Error, CustomStringConvertible {
 }
 
 /// All checks of a process, run concurrently.
-struct Readiness: Sendable {
+package struct Readiness: Sendable {
     let checks: [ReadinessCheck]
     /// A check that takes longer has failed, so that a probe gets its response before its own timeout.
-    var limit: Duration = .seconds(2)
+    let limit: Duration
 
     /// The same for what the process is ready without, so that it never costs a probe its response.
     var optionalLimit: Duration = .milliseconds(500)
 
-    struct Report: Sendable, Hashable {
-        let isReady: Bool
+    package init(checks: [ReadinessCheck], limit: Duration = .seconds(2)) {
+        (self.checks, self.limit) = (checks, limit)
+    }
+
+    package struct Report: Sendable, Hashable {
+        package let isReady: Bool
         /// One line per check, in order: `ok database`, `ok lease: worker 7`, `failed database: …`, or `degraded
         /// storage: …` if the process is ready without it. Checks of one of several databases begin with its name.
         let text: String
     }
 
-    func report() async -> Report {
+    package func report() async -> Report {
         let results = await withTaskGroup(of: (Int, Result<String?, NotReady>).self) { group in
             for (index, check) in checks.enumerated() {
                 group.addTask { (index, await result(of: check)) }
