@@ -55,6 +55,9 @@ import Testing
         try await withTestDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)
             let settings = Hardness.settings.merging(["ERRAND_QUEUES": "default=20"]) { one, _ in one }
+            var running = try (0..<workers).map { _ in try Program(["worker"], database: url, settings: settings) }
+            // One of them alone would be through before the others have begun.
+            #expect(try await database.becomes("count(*) = \(workers) from errand.worker", within: .seconds(60)))
             for first in stride(from: 1, through: jobs, by: 20_000) {
                 try await database.execute(
                     Statement(
@@ -67,7 +70,6 @@ import Testing
                             from generate_series($1::int, $2::int) as n))
                         """, [first, min(jobs, first + 19_999), keys, "{\"sleep_ms\": \(Hardness.isFull ? 20 : 60)}"]))
             }
-            var running = try (0..<workers).map { _ in try Program(["worker"], database: url, settings: settings) }
             for kill in 0..<(Hardness.isFull ? 12 : 1) {
                 // The first one early: the other worker must leave jobs to this one.
                 let goal = kill * jobs / 14 + 1

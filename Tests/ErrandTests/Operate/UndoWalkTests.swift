@@ -56,6 +56,10 @@ import Testing
                     guard let now = after[job], !now.isLike(was) else { continue }
                     // The second undo has released it, and its time has moved: the third one leaves it so.
                     if isRepeated && was.parkedFor?.hasPrefix("job:") == true { continue }
+                    // What it waited for has run since, and it waits for another one of its parents.
+                    if isChangedBetween, [was, now].allSatisfy({ $0.parkedFor?.hasPrefix("job:") == true }) {
+                        continue
+                    }
                     // A retried job that waited for a failed one is cancelled again by the retry itself.
                     let isAgain =
                         (kept.contains(job) || isRepeated) && was.state == "cancelled" && now.state == "cancelled"
