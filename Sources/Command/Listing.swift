@@ -21,16 +21,12 @@ extension ListingCommand {
     func explainNone(on connection: Connection) async throws {}
 
     func run() async throws {
-        if output.csv {
-            let lines = try await Environment.load().withConnection { try await csv(query, on: $0) }
-            return lines.forEach { print($0) }
-        }
         let rows = try await Environment.load().withConnection { connection in
             let rows = try await Fields.read(query, on: connection)
             if rows.isEmpty { try await explainNone(on: connection) }
             return rows
         }
-        try show(rows, Self.table, asJSON: output.json, none: none)
+        try show(rows, Self.table, as: output, none: none)
     }
 }
 
@@ -61,6 +57,8 @@ struct RowCount: ParsableArguments {
 struct Fields: Sendable {
     /// An object as the server writes it, so that long numbers stay as they are. Nulls are left out.
     let json: String
+    /// The names and the values as lines of CSV (RFC 4180).
+    let csv: (names: String, values: String)
     private let texts: [String: String]
 
     subscript(dynamicMember name: String) -> String? { texts[name] }
@@ -76,38 +74,29 @@ struct Fields: Sendable {
         let rows = try await connection.query(
             Statement(
                 """
-                select
-                    json_strip_nulls(to_json(shown))::text,
-                    (select jsonb_object_agg(key, value) from jsonb_each_text(to_jsonb(shown)) where value is not null)
-                from (\(query.sql)) as shown
+                select json_strip_nulls(line)::text, fields.texts, fields.names, fields.csv
+                from (
+                    select row_number() over () as number, to_json(shown) as line from (\(query.sql)) as shown
+                ) as numbered
+                cross join lateral (
+                    select
+                        coalesce(jsonb_object_agg(key, value) filter (where value is not null), '{}') as texts,
+                        string_agg(key, ',' order by nth) as names,
+                        string_agg(
+                            case when value ~ '[",[:cntrl:]]' then '"' || replace(value, '"', '""') || '"'
+                                else coalesce(value, '') end, ',' order by nth) as csv
+                    from json_each_text(line) with ordinality as field (key, value, nth)
+                ) as fields
+                order by number
                 """, query.parameters))
         return try rows.map { row in
-            let (document, texts) = try row.decode(String.self, JSONB.self)
-            return Fields(json: document.controlsEscaped, texts: try texts.decode([String: String].self))
+            let (document, texts, names, csv) = try row.decode(String.self, JSONB.self, String.self, String.self)
+            // A terminal obeys no control but the end of a line.
+            let lines = csv.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).controlsEscaped }
+            return Fields(
+                json: document.controlsEscaped, csv: (names, lines.joined(separator: "\n")),
+                texts: try texts.decode([String: String].self))
         }
-    }
-}
-
-/// The rows of a query as lines of CSV (RFC 4180), the names of its columns first.
-private func csv(_ query: Query, on connection: Connection) async throws -> [String] {
-    try await connection.execute("set time zone 'UTC'")
-    let rows = try await connection.query(
-        Statement(
-            """
-            select string_agg(key, ',' order by nth),
-                string_agg(
-                    case when value ~ '[",[:cntrl:]]' then '"' || replace(value, '"', '""') || '"'
-                        else coalesce(value, '') end, ',' order by nth)
-            from (select row_number() over () as number, to_json(shown) as line from (\(query.sql)) as shown) as numbered
-            cross join lateral json_each_text(line) with ordinality as field (key, value, nth)
-            group by number
-            order by number
-            """, query.parameters))
-    let lines = try rows.map { try $0.decode(String.self, String.self) }
-    // A terminal obeys no control but the end of a line.
-    return (lines.prefix(1).map(\.0) + lines.map(\.1)).map { line in
-        line.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).controlsEscaped }
-            .joined(separator: "\n")
     }
 }
 
@@ -141,8 +130,16 @@ func milliseconds(_ head: String, _ value: @escaping @Sendable (Fields) -> Strin
     }
 }
 
-/// Prints a table that fits a terminal, or a JSON array in one line.
-func show(_ rows: [Fields], _ columns: [Column], asJSON: Bool, none: String) throws {
+/// Prints a table that fits a terminal, a JSON array in one line, or CSV.
+func show(_ rows: [Fields], _ columns: [Column], as output: ListOutput, none: String) throws {
+    if output.csv {
+        for line in rows.prefix(1).map(\.csv.names) + rows.map(\.csv.values) { print(line) }
+    } else {
+        show(rows, columns, asJSON: output.json, none: none)
+    }
+}
+
+func show(_ rows: [Fields], _ columns: [Column], asJSON: Bool, none: String) {
     print(asJSON ? jsonArray(rows) : rows.isEmpty ? none : table(rows, columns).description)
 }
 

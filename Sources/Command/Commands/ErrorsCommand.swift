@@ -48,7 +48,7 @@ struct ErrorsCommand: AsyncParsableCommand {
             }
         let rows = try await Environment.load().withConnection { try await Fields.read(query, on: $0) }
         try show(
-            rows, since == nil ? Self.groups : Self.changes, asJSON: output.json,
+            rows, since == nil ? Self.groups : Self.changes, as: output,
             none: since == nil
                 ? "nothing failed within a week" : "nothing failed within that time, nor in as long a time before")
     }

@@ -17,7 +17,7 @@ struct HealthCommand: AsyncParsableCommand {
     func run() async throws {
         let query = Query("select check_name as check, ok, detail, hint from errand.health() order by ok, check_name")
         let rows = try await Environment.load().withConnection { try await Fields.read(query, on: $0) }
-        try show(rows, Self.table, asJSON: output.json, none: "nothing to check")
+        try show(rows, Self.table, as: output, none: "nothing to check")
         if rows.contains(where: { $0.ok == "false" }) { throw ExitCode(Failure.failed) }
     }
 

@@ -86,6 +86,8 @@ import Testing
             #expect(csv.output.hasPrefix("id,queue,kind,state,"), "\(csv.error)")
             #expect(csv.output.hasSuffix(",\"one, \"\"two\"\"\nthree\"\n"), "\(csv.output)")
             #expect(try await errand(configuration, "job list --ended-since 1h --csv --json").code == 64)
+            #expect(try await errand(configuration, "errors --csv").output.hasPrefix("kind,queue,fingerprint,"))
+            #expect(try await errand(configuration, "health --csv").output.hasPrefix("check,ok,detail,hint\n"))
             try await database.execute("update errand.failed set finished_at = now() - interval '2 hours'")
             #expect(try await errand(configuration, "job list --ended-since 1h").output == "no such job exists\n")
             #expect(try await errand(configuration, "compare --span 10m --back 10m").code == 0)

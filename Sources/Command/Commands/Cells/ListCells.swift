@@ -26,7 +26,7 @@ struct ListCells: AsyncParsableCommand {
 
     func run() async throws {
         let rows = try await CellsCommand.withFront(Environment.load()) { try await Fields.read(Self.query, on: $0) }
-        try show(rows, Self.table, asJSON: output.json, none: "the front has no cell: `errand cells add`")
+        try show(rows, Self.table, as: output, none: "the front has no cell: `errand cells add`")
     }
 }
 

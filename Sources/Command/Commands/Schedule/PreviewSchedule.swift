@@ -48,7 +48,7 @@ struct PreviewSchedule: AsyncParsableCommand {
             if let name { try await Names.schedules.require(name, on: connection) }
             return try await Fields.read(query, on: connection)
         }
-        try show(ticks, Self.table, asJSON: json, none: "it has no tick to come")
+        show(ticks, Self.table, asJSON: json, none: "it has no tick to come")
     }
 
     private static let table = [
